@@ -33,6 +33,10 @@ package struct HTTPOptions: Sendable {
     package var connectTimeout = Duration.seconds(15)
     /// How long a transfer may stand still, in both directions.
     package var stallTimeout = Duration.seconds(60)
+    /// Bytes per second that a reply to a sink brings at least, on average over ``rateWindow``: a byte now and then
+    /// would hold a download for ever. Far less than any line that is of use.
+    package var leastReceiveRate = 128
+    package var rateWindow = Duration.seconds(300)
     /// How many requests to one origin are under way at once; further ones wait for their turn, oldest first.
     package var maxRequestsPerOrigin = 32
     /// Bytes per second of all requests' bodies together; nil for no limit.

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LFSCurl
 import LFSHTTP
@@ -81,6 +82,29 @@ import Testing
         } _: { server, engine in
             try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .timeout)
         }
+    }
+
+    /// - Parameter piece: bytes that the server sends in each second.
+    @Test(arguments: [(1, .timeout), (200, nil)] as [(Int, HTTPError.Code?)])
+    func aDownloadThatTricklesTimesOut(_ piece: Int, _ expected: HTTPError.Code?) async throws {
+        let start = ContinuousClock.now
+        let passed = Mutex(Duration.zero)
+        let pause = DispatchSemaphore(value: 0)
+        let server = try ScriptedServer { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            for _ in 0..<(100_000 / piece) {
+                try connection.send(String(repeating: "x", count: piece))
+                passed.withLock { $0 += .seconds(1) }
+                // The engine looks four times a second.
+                _ = pause.wait(timeout: .now() + .milliseconds(10))
+            }
+        }
+        let engine = CurlTransport(.plain(), time: { start + passed.withLock { $0 } })
+        var request = try HTTPRequest(.get, server)
+        request.reply = .sink({ _ in }, mayBlock: false, accept: { _ in true })
+        #expect(try await code { try await engine.send(request) } == expected)
+        await engine.shutdown()
+        server.close()
     }
 
     @Test func nobodyListening() async throws {

@@ -175,6 +175,14 @@ final class EventLoop {
             guard let transfer = handle.transfer else { continue }
             noteAccepted(handle, transfer)
             if transfer.isSendPaused || transfer.isReceivePaused { continue }
+            if transfer.isTooSlow(options, now: now) {
+                let error = HTTPError(
+                    .timeout,
+                    "\(transfer.request.origin.host) has sent less than \(options.leastReceiveRate) bytes a second "
+                        + "for \(options.rateWindow.inSeconds) s.")
+                finish(transfer, .failure(error))
+                continue
+            }
             let limit = transfer.request.stallTimeout ?? options.stallTimeout
             guard now - transfer.lastActivity > limit else { continue }
             let error = HTTPError(
@@ -219,6 +227,7 @@ final class EventLoop {
     private func resume(_ transfer: Transfer) {
         guard let handle = transfer.handle else { return }
         transfer.lastActivity = now
+        transfer.restartRate()
         transfer.isSendPaused = false
         transfer.isReceivePaused = false
         curl_easy_pause(handle.raw, CURLPAUSE_CONT)
@@ -257,7 +266,10 @@ final class EventLoop {
     /// Whether bytes of a reply may be taken now; false pauses the transfer.
     func grantReceive(_ count: Int, to transfer: Transfer) -> Bool {
         transfer.lastActivity = now
-        guard receiveLimiter?.take(count, now: now) == false else { return true }
+        guard receiveLimiter?.take(count, now: now) == false else {
+            transfer.received(count)
+            return true
+        }
         transfer.isReceivePaused = true
         throttled.append(transfer)
         return false

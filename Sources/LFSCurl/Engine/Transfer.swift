@@ -32,6 +32,9 @@ final class Transfer: @unchecked Sendable {
     /// The reason that a callback gave up for; it says more than libcurl's code.
     var failure: (any Error)?
     var lastActivity = ContinuousClock.now
+    /// When the bytes of the reply that are compared with the least rate began to count; nil before the reply.
+    private var receivingSince: ContinuousClock.Instant?
+    private var receivedCount = 0
     var isSendPaused = false
     var isReceivePaused = false
 
@@ -143,6 +146,28 @@ final class Transfer: @unchecked Sendable {
         bytesSent = offset
         bytesAccepted = min(bytesAccepted, offset)
         return true
+    }
+
+    // MARK: The rate of the reply
+
+    func received(_ byteCount: Int) { receivedCount += byteCount }
+
+    /// Counts anew, as after a pause that was this side's.
+    func restartRate() { receivingSince = nil }
+
+    /// Whether the last window brought too few bytes. Only what streams to a sink is measured: a server may take its
+    /// time for a reply that it has to work for.
+    func isTooSlow(_ options: HTTPOptions, now: ContinuousClock.Instant) -> Bool {
+        guard case .sink = request.reply, !request.isLive, head != nil else { return false }
+        guard let start = receivingSince else {
+            receivingSince = now
+            receivedCount = 0
+            return false
+        }
+        guard now - start >= options.rateWindow else { return false }
+        let least = Double(options.leastReceiveRate) * (options.rateWindow / .seconds(1))
+        defer { restartRate() }
+        return Double(receivedCount) < least
     }
 
     // MARK: The reply that comes in

@@ -28,6 +28,8 @@ package struct HTTPRequest: Sendable {
     package var acceptsGzip = false
     /// How long the transfer may stand still; nil for the engine's own limit.
     package var stallTimeout: Duration?
+    /// Whether the reply is a stream that may be quiet for long. It has no least rate then.
+    package var isLive = false
     /// Takes the number of the body's bytes that have gone out. Called on the engine's thread, so it must return at
     /// once.
     package var onProgress: (@Sendable (Int64) -> Void)?

@@ -31,7 +31,8 @@ public struct ConnectionOptions: Hashable, Sendable {
     public var usesProxyFromEnvironment = false
     /// The time for connecting.
     public var connectTimeout: Duration = .seconds(15)
-    /// How long a transfer may stand still.
+    /// How long a transfer may stand still. With libcurl a download also has to bring 128 bytes a second, on average
+    /// over five minutes.
     public var stallTimeout: Duration = .seconds(60)
     /// Bytes per second of all uploads together; nil for no limit.
     public var uploadLimit: Int?
