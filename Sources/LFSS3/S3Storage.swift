@@ -121,9 +121,15 @@ public final class S3Storage: RemoteStorage {
     /// A URL that anybody may download an object with, for a while: 1 second to 7 days, and no longer than the
     /// credentials live. It is a secret: do not store or log it.
     ///
+    /// A browser saves what it gets and does not show it (`response-content-disposition=attachment`): a page among the
+    /// objects would run as one of the bucket's own. As the source of an image it works all the same.
+    ///
     /// - Throws: `StorageError.Code.invalidRequest` for another time span, and `unauthorized` without credentials.
     public func downloadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
-        try await translatingFailures(key) { try await client.presign(.get, key, expires: expires) }
+        try await translatingFailures(key) {
+            try await client.presign(
+                .get, key, query: [("response-content-disposition", "attachment")], expires: expires)
+        }
     }
 
     /// A URL that anybody may upload an object with, for a while; see ``downloadURL(for:expires:)``.

@@ -55,6 +55,19 @@ struct StringToSignTests {
         return access
     }
 
+    @Test func `of a URL to download with makes browsers save the object`() throws {
+        var access = access(true)
+        access = AccessSignature(permission: "r", name: access.name, end: access.end, requiresTLS: true)
+        let lines =
+            ["r", "", "2026-11-23T01:02:03Z", access.name, "", "", "https", "2023-11-03", "b"]
+            + ["", "", "", "attachment", "", "", ""]
+        let expected = [
+            "sp=r", "se=2026-11-23T01:02:03Z", "sv=2023-11-03", "sr=b", "spr=https", "rscd=attachment",
+            "sig=\(code(lines))",
+        ]
+        #expect(try query(access.text(key: secret.base64EncodedString())) == expected)
+    }
+
     @Test(arguments: [true, false])
     func `of a URL by the account's key stands in its place`(_ requiresTLS: Bool) throws {
         let text = try access(requiresTLS).text(key: secret.base64EncodedString())

@@ -104,6 +104,7 @@ struct GoogleTests {
         try await withGoogle { _, _, storage in
             let url = try await storage.downloadURL(for: .sample(), expires: .seconds(60)).absoluteString
             #expect(url.contains("X-Goog-Algorithm=GOOG4-HMAC-SHA256") && url.contains("X-Goog-Signature="))
+            #expect(url.contains("response-content-disposition=attachment"))
             #expect(url.contains("%2Fauto%2Fstorage%2Fgoog4_request") && !url.contains("Amz"))
         }
     }

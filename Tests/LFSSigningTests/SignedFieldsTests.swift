@@ -40,6 +40,9 @@ struct SignedFieldsTests {
         #expect(isNew == provider.conditionalWrites)
         #expect(provider.dialect == .amazon || upload.header.keys.allSatisfy { !$0.hasPrefix("x-amz-") })
         #expect(upload.header["x-amz-checksum-sha256"] != nil || upload.header["content-md5"] != nil)
+        let download = try await store.download(key, expires: .seconds(900))
+        let names = URLComponents(string: download.href)?.queryItems ?? []
+        #expect(names.first { $0.name == "response-content-disposition" }?.value == "attachment")
         await storage.shutdown()
     }
 }

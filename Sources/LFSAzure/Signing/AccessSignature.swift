@@ -30,8 +30,8 @@ struct AccessSignature: Sendable {
     /// - Throws: ``StorageError/Code/unauthorized``.
     func text(key: String) throws(StorageError) -> String {
         let fields = common(Self.keyVersion)
-        // No stored policy, no address; no snapshot, no encryption scope, no changed fields of the reply.
-        let lines = times + [name, "", "", scheme, Self.keyVersion, "b"] + [String](repeating: "", count: 7)
+        // No stored policy, no address; no snapshot, no encryption scope.
+        let lines = times + [name, "", "", scheme, Self.keyVersion, "b", "", ""] + replyFields
         return Self.joined(fields, try Self.code(lines, key))
     }
 
@@ -48,9 +48,15 @@ struct AccessSignature: Sendable {
         lines += ["", scheme, Self.delegatedVersion, "b", "", ""]
         lines.append(headers.map { "\($0.name):\($0.value)\n" }.joined())
         lines.append(query.map { "\n\($0.name):\($0.value)" }.joined())
-        lines += [String](repeating: "", count: 5)
+        lines += replyFields
         return Self.joined(fields, try Self.code(lines, key.value))
     }
+
+    /// What the reply to a GET has as `Content-Disposition`: a browser saves the object. A page among the objects would
+    /// run as one of the container's own otherwise.
+    private var disposition: String { permission == "r" ? "attachment" : "" }
+    /// `rscc`, `rscd`, `rsce`, `rscl` and `rsct`.
+    private var replyFields: [String] { ["", disposition, "", "", ""] }
 
     private var times: [String] { [permission, "", UTCTime(end).signatureText] }
     private var scheme: String { requiresTLS ? "https" : "" }
@@ -58,6 +64,7 @@ struct AccessSignature: Sendable {
     private func common(_ version: String) -> [(name: String, value: String)] {
         var fields = [("sp", permission), ("se", UTCTime(end).signatureText), ("sv", version), ("sr", "b")]
         if requiresTLS { fields.append(("spr", scheme)) }
+        if !disposition.isEmpty { fields.append(("rscd", disposition)) }
         return fields.map { (name: $0.0, value: $0.1) }
     }
 
