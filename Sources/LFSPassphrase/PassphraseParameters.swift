@@ -17,7 +17,8 @@ package struct PassphraseParameters: Codable, Sendable, Hashable {
 
     static let saltCount = 32
     /// What is refused when it is read: too little to protect anything, or more than this machine should be made to do.
-    static let costs = 1 << 14...1 << 20
+    /// scrypt takes 1 KiB for each step of its cost (128 bytes × r 8): at most 256 MiB.
+    static let costs = 1 << 14...1 << 18
     static let rounds = 210_000...10_000_000
 
     package init(_ hashing: PassphraseHashing, salt: Data) {

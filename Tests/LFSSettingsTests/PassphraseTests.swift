@@ -93,7 +93,7 @@ struct PassphraseTests {
                     "{\"algorithm\":\"\($0)\",\"cost\":\(cost),\"salt\":\"\(salt)\"}"
                 }
             }
-            notes += [1, 3, 1 << 13, 1 << 21, 1 << 31, (1 << 17) + 1].map {
+            notes += [1, 3, 1 << 13, 1 << 19, 1 << 20, 1 << 21, 1 << 31, (1 << 17) + 1].map {
                 "{\"algorithm\":\"scrypt\",\"cost\":\($0),\"blockSize\":8,\"parallelism\":1,\"salt\":\"\(salt)\"}"
             }
             notes += [(9, 1), (1 << 20, 1), (8, 0), (8, 17), (8, 1 << 40)].map { size, parallelism in
