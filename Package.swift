@@ -98,7 +98,7 @@ let package = Package(
         .target(
             name: "LFSHTTPStorage",
             dependencies: [
-                "LFSHTTP", "LFSStorage", "LFSSystem", crypto,
+                "LFSHTTP", "LFSStorage", "LFSSystem", crypto, logging,
                 .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux], traits: ["Curl"])),
             ]),
         .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),

@@ -84,4 +84,15 @@ import Testing
         #expect(clock.adjust(to: machine, signedAt: clock.now))
         #expect(clock.now == machine)
     }
+
+    @Test func `A server that is more than a day away is not followed`() {
+        let machine = Date(timeIntervalSince1970: 1_000_000)
+        let clock = SigningClock(system: { machine })
+        for day in [-86_400.0, 86_400] {
+            #expect(clock.adjust(to: machine.addingTimeInterval(day), signedAt: machine))
+            #expect(clock.now == machine.addingTimeInterval(day))
+            #expect(!clock.adjust(to: machine.addingTimeInterval(day * 1.01), signedAt: machine))
+            #expect(clock.now == machine.addingTimeInterval(day), "the time that was learned before stays")
+        }
+    }
 }

@@ -14,15 +14,15 @@ struct RefusedTogetherTests {
     private static let count = 10
 
     enum Mistake: Hashable, CaseIterable {
-        case twentyMinutes, behindByTwentyMinutes, fourHundredDays, behindByFourHundredDays, region
+        case twentyMinutes, behindByTwentyMinutes, twentyThreeHours, behindByTwentyThreeHours, region
 
         /// How far this machine's clock is ahead.
         var seconds: Double {
             switch self {
             case .twentyMinutes: 1_200
             case .behindByTwentyMinutes: -1_200
-            case .fourHundredDays: 400 * 86_400
-            case .behindByFourHundredDays: -400 * 86_400
+            case .twentyThreeHours: 23 * 3_600
+            case .behindByTwentyThreeHours: -23 * 3_600
             case .region: 0
             }
         }
