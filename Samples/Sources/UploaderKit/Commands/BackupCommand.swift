@@ -51,10 +51,23 @@ struct BackupCommand: AsyncParsableCommand {
         let names = groups.reduce(into: [:]) { $0.merge($1.names) { $1 } }
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
             // Closed with the database, at the end of the process: it has no task of its own.
+    private static let nothingIncluded = UploaderError(
+        "No folder is to be backed up. Give --groups include:PATH, or set backup.groups in the settings.")
+
             let settings = try await UploaderSettings.open(run.database)
             let gate = UploadGate(
                 run.lfs,
                 conditions: {
+        let included = given.filter { $0.mode == .include }
+        if given.isEmpty {
+            // Without a database there are no settings that could name a folder.
+            try reportingErrors(json: output.json) {
+                if case .nobody = try DatabaseFile(at: database.database).owner { throw Self.nothingIncluded }
+            }
+        } else if !included.isEmpty {
+            let paths = included.map { group in names[group.id].map { FilePath($0) } ?? FilePath(group.id) }
+            try FirstRun.requireAny(of: paths, database, transfer, output)
+        }
                     if let when { return when.conditions }
                     let conditions = try await BackupSettings.conditions(settings)
                     return run.isOnFolder ? conditions.subtracting(.unmetered) : conditions
@@ -67,8 +80,7 @@ struct BackupCommand: AsyncParsableCommand {
             let (settings, delay) = extra
             let groups = try await given.isEmpty ? settings.get(.backupGroups) : given
             guard groups.contains(where: { $0.mode == .include }) else {
-                throw UploaderError(
-                    "No folder is to be backed up. Give --groups include:PATH, or set backup.groups in the settings.")
+                throw Self.nothingIncluded
             }
             var options = BackupOptions()
             options.delay = delay

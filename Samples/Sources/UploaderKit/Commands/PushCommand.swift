@@ -113,7 +113,10 @@ struct PushCommand: AsyncParsableCommand {
         let pushed = PushedPaths(paths)
         let missing = filter.missing(in: pushed.all)
         // A file may come later while the folders are watched.
-        if following == nil { try reportingErrors(json: output.json) { try filter.requireAny(without: missing) } }
+        if following == nil {
+            try reportingErrors(json: output.json) { try filter.requireAny(without: missing) }
+            try FirstRun.requireAny(of: pushed.all, database, transfer, output)
+        }
         try await UploadRun.run(
             database, transfer, output, .making, sync: server.sync, endless: following != nil
         ) { run in
