@@ -125,7 +125,10 @@ extension UploadRun {
     @discardableResult
     func saveDatabase() async throws -> Bool {
         do {
-            report.saved(try await saver.run())
+            let outcome = try await saver.run()
+            // With a sync server the names are on that as well.
+            if case .undecided = outcome, sync != nil { return true }
+            report.saved(outcome)
             return true
         } catch {
             // A run that was interrupted is not one that could not save.

@@ -32,6 +32,8 @@ struct UploadRun: Sendable {
     /// What comes when everything is offloaded.
     private(set) var ending = Ending()
     let purpose: Purpose
+    /// Whether deletions that the storage refuses are no failures.
+    let keepsRemovedObjects: Bool
     private var patience: Patience
 
     /// Brings what is new or has changed into the database.
@@ -124,6 +126,8 @@ struct UploadRun: Sendable {
         if access == .any { try file.requireFiles() } else { try file.requireOurs() }
         let opened = try await transfer.openStorage(
             for: file, makes: access == .making, writes: purpose != .pulling)
+        // Before the database is marked as shared.
+        try sync?.requireToken()
         let database =
             access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file, isSynced: sync != nil)
         var options = transfer.managerOptions(opened.storage)
@@ -168,7 +172,8 @@ struct UploadRun: Sendable {
             damaged: damaged, lost: lost, sync: client,
             saver: DatabaseSaver(database: database, storage: opened.storage, store: path + ".lfs") { report.worked() },
             isOnFolder: opened.given.argument.localPath != nil, path: path,
-            stagingFolder: transfer.persistenceLocation, purpose: purpose, patience: patience)
+            stagingFolder: transfer.persistenceLocation, purpose: purpose,
+            keepsRemovedObjects: transfer.keepRemovedObjects, patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -257,7 +262,7 @@ struct UploadRun: Sendable {
             // A pull leaves the background to others: whoever has it uploads for all, and nobody else does. A removal
             // needs it for its deletions. Files that wait for their upload are none of either's business.
             if purpose == .removing {
-                try await lfs.retryDeletions()
+                if !keepsRemovedObjects { try await lfs.retryDeletions() }
                 try lfs.start()
             }
             try await patience.run(lfs, report.advance) {
@@ -274,7 +279,7 @@ struct UploadRun: Sendable {
         try await removeOldVersions(isThorough: true)
         try await mover.settleUnfinished()
         try await lfs.retry()
-        try await lfs.retryDeletions()
+        if !keepsRemovedObjects { try await lfs.retryDeletions() }
         let status = try await lfs.status()
         report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()

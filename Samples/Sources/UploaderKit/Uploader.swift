@@ -59,6 +59,11 @@ public struct Uploader: AsyncParsableCommand {
             WebDAV server WEBDAV_USER and WEBDAV_PASSWORD are taken, or WEBDAV_TOKEN, and
             for a signing server LFS_TOKEN.
 
+            Credentials go only to hosts that --to or --from has named: lfs/hosts in the
+            folder of the user's configuration, ~/.config, lists them. The storage that a
+            database remembers needs a host of the list, --trust-storage, or a yes at the
+            terminal. With http no token and no password leaves this machine.
+
             Settings of a container are endpoint and access-tier. Of the credentials the
             first is taken: AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY,
             AZURE_STORAGE_SAS_TOKEN; AZURE_TENANT_ID and AZURE_CLIENT_ID with

@@ -91,6 +91,8 @@ struct RecoverCommand: AsyncParsableCommand {
                     + (saved.map { " of \($0)" } ?? "")
                 throw UploaderError(
                     "There is no copy of a database\(which) on \(location). 'push --save-database' keeps them there.")
+            try given.argument.requireEncryption()
+            if let host = given.argument.namedHost { TrustedHosts().note(host) }
             }
             guard let database else { return try list(found.reversed()) }
             try await recover(found, to: database, copies, (location, given))

@@ -28,7 +28,10 @@ extension UploadRun {
         let left = try await lfs.waitForDeletions()
         report.deletionsEnded(left: left)
         if left > 0 {
-            report.failedDeletions(left)
+            let reason = try await database.read(WaitingDeletions.reason)
+            report.failedDeletions(left, reason, isExpected: keepsRemovedObjects)
         }
+        let held = try await database.read(WaitingDeletions.heldCount)
+        if held > 0 { report.heldDeletions(held) }
     }
 }

@@ -4,7 +4,7 @@ import LFSAzure
 import LFSStorage
 
 /// A container of Azure as it is written on the command line.
-struct AzureArgument: Sendable {
+package struct AzureArgument: Sendable {
     let url: AzureURL
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.

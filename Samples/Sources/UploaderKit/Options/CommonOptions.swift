@@ -28,6 +28,16 @@ struct TransferOptions: ParsableArguments {
     @Flag(name: .long, help: "Use this storage from now on, although the database remembers another one.")
     var changeStorage = false
 
+    @Flag(
+        name: .long,
+        help: "Leave the objects of removed and replaced files where the keys may not delete; that is no failure then.")
+    var keepRemovedObjects = false
+
+    @Flag(
+        name: .long,
+        help: "Send credentials to the storage that the database remembers, although --to has never named its host.")
+    var trustStorage = false
+
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -95,6 +105,15 @@ struct TransferOptions: ParsableArguments {
         let given = try storage(for: file)
         let location = try given.argument.location()
         try StorageMemory.require(location, file, changes: changeStorage, makes: makes, isGiven: to != nil)
+        try given.argument.requireEncryption()
+        if let host = given.argument.namedHost {
+            let hosts = TrustedHosts()
+            if to != nil {
+                hosts.note(host)
+            } else {
+                try hosts.require(host, of: location.argument, isAllowed: trustStorage)
+            }
+        }
         return OpenedStorage(
             storage: try await given.argument.open(self, writes: writes), location: location, given: given)
     }

@@ -3,7 +3,7 @@ import LFSS3
 import LFSStorage
 
 /// A bucket as it is written on the command line.
-struct S3Argument: Sendable {
+package struct S3Argument: Sendable {
     let url: S3URL
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.

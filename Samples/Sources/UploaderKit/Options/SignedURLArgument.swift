@@ -3,7 +3,7 @@ import LFSSignedURL
 import LFSStorage
 
 /// A signing server as it is written on the command line.
-struct SignedURLArgument: Sendable {
+package struct SignedURLArgument: Sendable {
     let url: SigningServerURL
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.

@@ -7,7 +7,7 @@ import LFSStorage
 import LFSWebDAV
 
 /// Where files are offloaded to, as it is written on the command line.
-enum StorageArgument: Sendable {
+package enum StorageArgument: Sendable {
     case directory(path: String)
     case s3(S3Argument)
     case azure(AzureArgument)
@@ -22,7 +22,7 @@ enum StorageArgument: Sendable {
         """, valueName: "storage")
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
-    init(parsing text: String) throws {
+    package init(parsing text: String) throws {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         switch parts.first {
         case "dir" where parts.count == 2 && !parts[1].isEmpty:
@@ -58,6 +58,39 @@ enum StorageArgument: Sendable {
         case .directory(let path): path
         case .s3, .azure, .webDAV, .signed: nil
         }
+    }
+
+    /// The URL of a server that the text itself names. The services of Amazon, Google and Azure have none: their
+    /// hosts are built in, or the environment of the person names another.
+    private var namedServer: URL? {
+        switch self {
+        case .directory: nil
+        case .s3(let bucket): bucket.url.endpoint
+        case .azure(let container): container.url.endpoint
+        case .webDAV(let folder): folder.url.folder
+        case .signed(let server): server.url.server
+        }
+    }
+
+    /// The host that the text itself names, with its port unless that is the usual one.
+    package var namedHost: String? { namedServer.map { StorageLocation.host($0) } }
+
+    /// Refuses to send a token or a password without encryption. A request to a bucket has neither: it is signed.
+    ///
+    /// - Throws: ``UploaderError``.
+    func requireEncryption() throws {
+        if case .s3 = self { return }
+        guard let url = namedServer else { return }
+        try Self.requireEncryption(url)
+    }
+
+    /// - Throws: ``UploaderError`` for `http` to another machine.
+    static func requireEncryption(_ url: URL) throws {
+        guard url.scheme == "http", let host = url.host(percentEncoded: false)?.lowercased(),
+            !StorageLocation.isLoopback(host)
+        else { return }
+        throw UploaderError(
+            "With http everybody on the way to \(host) could read the token or the password. Write https instead.")
     }
 
     /// Whether large files go to it in parts.

@@ -91,6 +91,9 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
         argument = description
     }
 
+    /// The host of a URL, with its port unless that is the usual one. What runs on this machine is `localhost`.
+    static func host(_ url: URL) -> String { host(url, nil) }
+
     private static func host(_ endpoint: URL?, _ region: String?) -> String {
         let amazon = region?.hasPrefix("cn-") == true ? "amazonaws.com.cn" : "amazonaws.com"
         guard let endpoint, var host = endpoint.host(percentEncoded: false)?.lowercased() else { return amazon }

@@ -26,14 +26,24 @@ struct SyncArgument: ExpressibleByArgument, Sendable {
         self.url = url
     }
 
-    /// Opens sync with the token of the environment.
+    /// Returns the token of the environment.
     ///
-    /// - Throws: ``UploaderError`` without one, `SyncError`.
-    func open(_ database: any DatabaseWriter) async throws -> SyncClient {
+    /// - Throws: ``UploaderError`` without one, and for a server that others could read it on the way to.
+    @discardableResult
+    func requireToken() throws -> String {
+        try StorageArgument.requireEncryption(url)
         guard let token = ProcessInfo.processInfo.environment[Self.variable], !token.isEmpty else {
             throw UploaderError(
                 "\(Self.variable) is not set: --sync needs the token that 'lfs-server session add' has printed.")
         }
+        return token
+    }
+
+    /// Opens sync with the token of the environment.
+    ///
+    /// - Throws: ``UploaderError`` without one, `SyncError`.
+    func open(_ database: any DatabaseWriter) async throws -> SyncClient {
+        let token = try requireToken()
         var options = SyncOptions(server: url) { token }
         // Whoever writes http has said so.
         options.allowsPlainHTTP = url.scheme == "http"

@@ -3,7 +3,7 @@ import LFSStorage
 import LFSWebDAV
 
 /// A folder on a WebDAV server as it is written on the command line.
-struct WebDAVArgument: Sendable {
+package struct WebDAVArgument: Sendable {
     let url: WebDAVURL
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.

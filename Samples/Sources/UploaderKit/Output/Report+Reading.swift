@@ -120,15 +120,21 @@ extension Report {
         }
     }
 
-    func failedDeletions(_ count: Int) {
-        refused(count)
+    /// Names the deletions that no run without the sync server can carry out.
+    func heldDeletions(_ count: Int) {
+        let words = Format.count(count, "removed file keeps its", "removed files keep their")
+        message("\(words) bytes on the storage until the sync server has accepted the removal. Run 'sync'.")
+    }
+
+    /// - Parameter isExpected: whether the keys may not delete, as the command line says: then it is no failure.
+    func failedDeletions(_ count: Int, _ reason: String?, isExpected: Bool) {
+        if !isExpected { refused(count) }
         let words = Format.count(count, "removed file still has", "removed files still have")
-        message(
-            """
-            \(words) bytes on the storage, which did not delete them. Run \
-            'resume' to try again.
-            """
-        )
+        let cause = reason.map { ": \(Words.sentence($0))" } ?? "."
+        let advice =
+            isExpected
+            ? "" : " Run 'resume' to try again, or give --keep-removed-objects if these keys may not delete."
+        message("\(words) bytes on the storage, which did not delete them\(cause)\(advice)")
     }
 }
 

@@ -28,7 +28,7 @@ extension Report {
                 Console.result(
                     """
                     The database, which alone knows the files' names, is on this machine only. 'push --save-database' \
-                    keeps a copy on the storage; --no-save-database ends this reminder.
+                    keeps a copy on the storage; 'push --no-save-database' ends this reminder.
                     """)
             }
         }

@@ -29,6 +29,8 @@ struct StatusFigures: Encodable {
     var versions: Versions?
     /// Files that were removed, and still have bytes on the storage.
     var waitingDeletions: Int
+    /// Those whose bytes stay until the sync server has accepted the removal; nil when there are none.
+    var heldDeletions: Int?
     /// Why uploads wait that were tried, most files first.
     var retrying: [UploadReason]
     /// Uploads that were given up, the first thousand.
@@ -95,7 +97,9 @@ struct StatusFigures: Encodable {
         failingSince = status.failingSince?.formatted(.iso8601)
         (sync, versions) = (state.sync.map(Sync.init), state.old.flatMap { Versions($0.totals, $0.memory) })
         savedAt = state.savedAt?.formatted(.iso8601)
-        (waitingDeletions, retrying) = (state.waitingDeletions, state.retrying)
+        waitingDeletions = state.waitingDeletions
+        heldDeletions = state.heldDeletions > 0 ? state.heldDeletions : nil
+        retrying = state.retrying
         failures = state.failures.map { failure in
             Failure(
                 id: failure.upload.fileID, path: failure.path?.exact, code: failure.upload.code?.rawValue,

@@ -17,6 +17,8 @@ struct StatusState {
     /// Nil in the database of an older uploader, and of another app.
     let old: (totals: VersionTable.Removed, memory: VersionMemory)?
     let waitingDeletions: Int
+    /// Removals that the sync server has not accepted yet.
+    let heldDeletions: Int
     let retrying: [UploadReason]
     /// The first thousand.
     let failures: [(upload: Upload, path: FilePath?)]
@@ -28,7 +30,9 @@ struct StatusState {
         savedAt = table.isOurs ? try DatabaseSaver.Memory.fetch(db).savedAt : nil
         let hasVersions = try table.isOurs && VersionTable.isThere(db)
         old = hasVersions ? (try VersionTable.totals(db), try VersionMemory.fetch(db)) : nil
-        (waitingDeletions, retrying) = (try WaitingDeletions.count(db), try UploadReason.ofWaiting(db))
+        waitingDeletions = try WaitingDeletions.count(db)
+        heldDeletions = try WaitingDeletions.heldCount(db)
+        retrying = try UploadReason.ofWaiting(db)
         failures = try Upload.all().failed().order(Upload.Columns.fileID).limit(1_000).fetchAll(db)
             .map { upload in (upload, try table.path(of: upload.fileID, db)) }
     }
@@ -69,6 +73,10 @@ struct StatusState {
         if waitingDeletions > 0 {
             let count = Format.count(waitingDeletions, "removed file")
             lines.append("\(count) with bytes on the storage: 'resume' deletes them")
+        }
+        if heldDeletions > 0 {
+            let count = Format.count(heldDeletions, "removed file")
+            lines.append("\(count) with bytes on the storage until the sync server accepts the removal: run 'sync'")
         }
         if let outage = status.outage {
             let time = Format.time(since: outage.since)
