@@ -23,3 +23,23 @@ func systemWriteAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Boo
     }
     return true
 }
+
+/// Writes all of the bytes at the current position, and leaves a hole for each block of zeros, since no row says whether
+/// the original had holes. Returns false with `errno` when it fails. A hole at the end needs `ftruncate`.
+func systemWriteSparsely(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    let blockSize = 64 << 10
+    var offset = 0
+    while offset < bytes.count {
+        let block = UnsafeRawBufferPointer(rebasing: bytes[offset..<min(offset + blockSize, bytes.count)])
+        if let start = block.baseAddress, block.count == blockSize, block[0] == 0,
+            memcmp(start, start + 1, blockSize - 1) == 0
+        {
+            // Each byte equals the one before it, and the first one is zero.
+            guard lseek(descriptor, off_t(blockSize), SEEK_CUR) >= 0 else { return false }
+        } else {
+            guard systemWriteAll(descriptor, block) else { return false }
+        }
+        offset += block.count
+    }
+    return true
+}

@@ -248,6 +248,26 @@ struct BadInputTests {
             #expect(result.summary?["failed"] as? Int == 1)
         }
     }
+
+    @Test("With --allow-changing a file that grows is taken as it was at the start")
+    func growingFile() throws {
+        try withFolder(files: 3) { folder in
+            let growing = folder.appendingPathComponent("files/growing.log")
+            try randomData(40_000_000).write(to: growing)
+            let writer = try Appender(to: growing)
+            let result = try push(folder, ["--allow-changing"])
+            try writer.stop()
+            #expect(result.status == 0, "\(result)")
+            #expect(result.summary?["uploaded"] as? Int == 4)
+            let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            let key = try #require(entries.first { $0.path.hasSuffix("growing.log") }).key
+            let object = try Data(contentsOf: folder.appendingPathComponent("remote/\(key)"))
+            #expect(object.count > 40_000_000)
+            #expect(try Data(contentsOf: growing).starts(with: object))
+            // It has another stamp by now.
+            #expect(try push(folder, ["--allow-changing"]).summary?["attached"] as? Int == 1)
+        }
+    }
 }
 
 /// A small file system of its own, gone afterwards.

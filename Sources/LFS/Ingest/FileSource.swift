@@ -43,6 +43,11 @@ public struct FileSource: Sendable {
         FileSource(ingest: .handle(handle), name: nil)
     }
 
+    /// The next bytes of an open file, so many at most. Others may write to it meanwhile.
+    package static func handle(_ handle: FileHandle, byteCount: Int64) -> FileSource {
+        FileSource(ingest: .handle(handle, byteCount: byteCount), name: nil)
+    }
+
     /// An input stream, opened if it is not open yet.
     public static func stream(_ stream: sending InputStream) -> FileSource {
         FileSource(ingest: .stream(IngestSource.StreamBox(stream)), name: nil)

@@ -1,3 +1,5 @@
+import LFSSystem
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -12,6 +14,8 @@ struct FileSighting: Hashable, Sendable {
     let root: FileIdentity
     /// The length of the root's path, the beginning of the file's.
     let rootLength: Int
+    /// Whether it takes less room than its size, as a file with holes does.
+    let isSparse: Bool
 }
 
 /// What a file or folder is, whatever path leads to it.
@@ -29,5 +33,18 @@ struct FileIdentity: Hashable, Sendable {
         var status = stat()
         guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
         self.init(status)
+    }
+}
+
+extension Asset {
+    /// The room that its bytes take on a disk, as far as it is known before they are read. Holes take none.
+    var dataByteCount: Int64 {
+        let size = max(stamp.byteCount ?? 0, 0)
+        guard sighting?.isSparse == true else { return size }
+        let number = id.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        // Why it cannot be opened is reported when it is read.
+        guard number >= 0 else { return size }
+        defer { close(number) }
+        return SparseFile.dataByteCount(number, size: size)
     }
 }

@@ -98,7 +98,7 @@ struct Attacher<Source: AssetSource>: Sendable {
             try Task.checkCancellation()
             // What a file gets back is told at once, so it is not tried together with others.
             let next = first.wanted == nil ? rest.prefix(limit).prefix { $0.wanted == nil } : rest.prefix(1)
-            let sizes = next.map { max($0.asset.stamp.byteCount ?? 0, 0) }
+            let sizes = next.map(\.asset.dataByteCount)
             switch try await room.ask(sizes, tries > 0) {
             case .take(let count):
                 let portion = next.prefix(max(count, 1))
@@ -211,10 +211,20 @@ struct Attacher<Source: AssetSource>: Sendable {
             let now = try await BlockingPool.shared.run { _ in content.currentStamp() }
             if isWhole, now == content.stamp { return MadeAsset(asset: asset, file: file, stamp: content.stamp) }
             try await lfs.discard(file)
-            tell(.failed(asset.id, "it changed while it was read; back it up again when nothing writes to it"))
-        case .failure(let error): tell(.failed(opened.asset.id, error.message))
+            if now == content.stamp, let size = content.stamp.byteCount {
+                // Such as the files of /sys.
+                tell(.failed(asset.id, "its size is \(size) bytes, and \(file.byteCount) could be read"))
+            } else {
+                tell(.failed(asset.id, Self.changed))
+            }
+        case .failure(let error):
+            tell(.failed(opened.asset.id, error.code == .sourceChanged ? Self.changed : error.message))
         }
         return nil
+    }
+
+    private static var changed: String {
+        "it changed while it was read; back it up again when nothing writes to it"
     }
 
     // MARK: Rows

@@ -23,6 +23,7 @@ public struct FolderSource: AssetSource {
     /// Which files of the included folders are taken.
     public let filter: PathFilter
     let hasEntries: Bool
+    private let allowsChanging: Bool
     private var tree: PathTree?
     private var watch: FolderWatch?
 
@@ -37,16 +38,19 @@ public struct FolderSource: AssetSource {
     ///     group itself is taken in any case, and what the filter leaves out is no item of the walk.
     ///   - hasEntries: whether folders and symbolic links are items as well: ``AssetItem/entry(_:)``. A folder comes
     ///     before what is in it, and with a filter only if anything in it is taken. Otherwise links are passed over.
+    ///   - allowsChanging: whether a file may be written to while it is read. As many bytes are taken as it had when it
+    ///     was opened; where others change those bytes meanwhile, some of them are old and some are new.
     public init(
         _ groups: [BackupGroup], at paths: [BackupGroup.ID: AssetName] = [:], from folder: String? = nil,
         excluding own: [String] = [],
-        where filter: PathFilter = PathFilter(), hasEntries: Bool = false
+        where filter: PathFilter = PathFilter(), hasEntries: Bool = false, allowsChanging: Bool = false
     ) {
         let folder = folder ?? FileManager.default.currentDirectoryPath
         self.groups = groups.map { ($0, (paths[$0.id] ?? AssetName($0.id)).absolute(from: folder)) }
         self.own = own
         self.filter = filter
         self.hasEntries = hasEntries
+        self.allowsChanging = allowsChanging
         roots = self.groups.filter { $0.group.mode == .include }.map(\.path)
         selection = BackupSelection(groups)
     }
@@ -114,6 +118,10 @@ public struct FolderSource: AssetSource {
         let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
         guard let stamp = Self.stamp(number) else {
             throw BackupError(.unreadable, "not a regular file any more", asset: asset.id)
+        }
+        if allowsChanging, let byteCount = stamp.byteCount {
+            // The next backup finds another stamp, and reads the file again.
+            return OpenedAsset(.handle(handle, byteCount: byteCount), stamp: stamp) { stamp }
         }
         return OpenedAsset(.handle(handle), stamp: stamp) { Self.stamp(handle.fileDescriptor) }
     }

@@ -91,7 +91,8 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         let identity = FileIdentity(status)
         let root = relative == nil ? nil : folders.last
         let sighting = FileSighting(
-            file: identity, root: root?.root ?? identity, rootLength: root?.rootLength ?? path.bytes.count)
+            file: identity, root: root?.root ?? identity, rootLength: root?.rootLength ?? path.bytes.count,
+            isSparse: SparseFile.isSparse(status))
         if own.contains(identity) { return .passedOver(path, "it belongs to the backup itself") }
         let groups = above.union(groups[identity] ?? [])
         guard groups.isDisjoint(with: selection.excluded) else { return .passedOver(path, "it is excluded") }

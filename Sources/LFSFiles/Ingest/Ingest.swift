@@ -116,24 +116,33 @@ struct Ingest: Sendable {
             } catch {
                 throw FileError.reading(error, from: path)
             }
+            if SparseFile.isSparse(file.raw) { writer.leaveHoles() }
             try SourceFile(file).read(flag) { try writer.write($0) }
-        case .handle(let handle): try read(handle, into: writer, flag)
+        case .handle(let handle, let byteCount): try read(handle, byteCount, into: writer, flag)
         case .stream(let stream): try drain(writer, flag, stream.read)
         case .chunks: preconditionFailure("Chunks come one by one: see collect.")
         }
     }
 
-    private static func read(_ handle: FileHandle, into writer: IngestWriter, _ flag: CancellationFlag) throws {
+    private static func read(
+        _ handle: FileHandle, _ limit: Int64?, into writer: IngestWriter, _ flag: CancellationFlag
+    ) throws {
         // The handle stays the caller's: its descriptor is borrowed, so no `Descriptor` may own and close it.
         let number = handle.fileDescriptor
         let before = BorrowedDescriptor.status(number)
         let mayBlock = before?.isRegularFile != true
+        if !mayBlock, SparseFile.isSparse(number) { writer.leaveHoles() }
+        var left = limit ?? .max
         try drain(writer, flag) { buffer in
+            if left == 0 { return 0 }
             // A pipe that nobody writes to would keep a cancelled task for ever.
             while try mayBlock && !BorrowedDescriptor.waitUntilReadable(number, milliseconds: 200) { try flag.check() }
-            return try BorrowedDescriptor.read(number, into: buffer)
+            let wanted = Int(min(Int64(buffer.count), left))
+            let count = try BorrowedDescriptor.read(number, into: .init(rebasing: buffer[..<wanted]))
+            left -= Int64(count)
+            return count
         }
-        if let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),
+        if limit == nil, let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),
             after.modified != before.modified || after.byteCount != before.byteCount
         {
             throw SourceFile.changed("The file behind the handle")
@@ -239,6 +248,7 @@ final class IngestWriter: Sendable {
         var sums = IngestSums()
         var writeback = EarlyWriteback()
         var hasFailed = false
+        var leavesHoles = false
     }
 
     private let directory: Directory
@@ -263,8 +273,15 @@ final class IngestWriter: Sendable {
     /// Whether the place has refused the bytes.
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
+    /// Writes no blocks of zeros from now on, for a source that has holes. Their bytes are read and hashed all the
+    /// same: only what was read is known to be zeros.
+    func leaveHoles() { state.withLock { $0.leavesHoles = true } }
+
     func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
-        try keeping { () throws(SystemError) in try file.write(bytes) }
+        let leavesHoles = state.withLock { $0.leavesHoles }
+        try keeping { () throws(SystemError) in
+            if leavesHoles { try file.writeSparsely(bytes) } else { try file.write(bytes) }
+        }
         let (count, due) = state.withLock { state in
             state.sums.update(bytes)
             return (state.sums.byteCount, state.writeback.next(state.sums.byteCount))
@@ -281,8 +298,9 @@ final class IngestWriter: Sendable {
 
     /// Has the content of the file on the device. Its name is not before its folder is synced.
     func seal() throws(FileError) -> IngestedFile {
-        let written = state.withLock { $0.sums.file(as: id) }
+        let (written, leavesHoles) = state.withLock { ($0.sums.file(as: id), $0.leavesHoles) }
         let kept = try keeping { () throws(SystemError) in
+            if leavesHoles { try file.truncate(to: written.byteCount) }
             try file.synchronizeBeforeFolder()
             return try file.status().byteCount
         }

@@ -180,7 +180,7 @@ extension IngestSource {
     fileprivate var needsThreadAlone: Bool {
         switch self {
         case .bytes, .copying: true
-        case .handle(let handle): BorrowedDescriptor.status(handle.fileDescriptor)?.isRegularFile == true
+        case .handle(let handle, _): BorrowedDescriptor.status(handle.fileDescriptor)?.isRegularFile == true
         case .moving, .chunks, .stream: false
         }
     }

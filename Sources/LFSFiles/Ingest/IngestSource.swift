@@ -12,8 +12,9 @@ package enum IngestSource: Sendable {
     case moving(path: String)
     /// Calls its argument with one chunk after the other.
     case chunks(@Sendable (_ consume: (Bytes) async throws -> Void) async throws -> Void)
-    /// Reads from the descriptor's own position to its end; neither rewinds nor closes it.
-    case handle(FileHandle)
+    /// Reads from the descriptor's own position to its end; neither rewinds nor closes it. With a count it reads so
+    /// many bytes at most, and others may write to the file meanwhile.
+    case handle(FileHandle, byteCount: Int64? = nil)
     /// Opens the stream if that has not been done; does not close it.
     case stream(StreamBox)
 

@@ -129,12 +129,14 @@ extension LocalStore {
     private static func copy(_ source: Descriptor, to copy: Descriptor) throws(SystemError) {
         do {
             let size = try source.status().byteCount
+            let leavesHoles = SparseFile.isSparse(source.raw)
             var (count, writeback) = (Int64(0), EarlyWriteback())
             try FileCopy.forEachChunk(of: source, 0..<size, CancellationFlag()) { bytes in
-                try copy.write(bytes)
+                if leavesHoles { try copy.writeSparsely(bytes) } else { try copy.write(bytes) }
                 count += Int64(bytes.count)
                 if let due = writeback.next(count) { copy.beginWriteback(due) }
             }
+            if leavesHoles { try copy.truncate(to: size) }
             let written = try copy.status().byteCount
             guard written == size else { throw SystemError.shortWrite(copy.path) }
         } catch let error as SystemError {

@@ -123,6 +123,12 @@ public final class UploadSource: Sendable {
         return count
     }
 
+    /// Whether it is a file with holes.
+    package var isSparse: Bool {
+        guard case .file(let descriptor) = origin else { return false }
+        return SparseFile.isSparse(descriptor.raw)
+    }
+
     /// Calls `body` with all the bytes in order; with fewer of them where they end too early. Blocks the thread.
     package func forEachChunk(_ flag: CancellationFlag, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         try FileCopy.forEachChunk(0..<byteCount, flag, reading: { try read(into: $0, at: $1) }, body)

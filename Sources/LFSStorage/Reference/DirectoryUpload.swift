@@ -128,13 +128,15 @@ struct DirectoryUpload: Sendable {
         try source.requireUnchanged()
         var check = SourceCheck(source)
         var writeback = EarlyWriteback()
+        let leavesHoles = source.isSparse
         try FileCopy.forEachChunk(0..<source.byteCount, flag, reading: { try source.read(into: $0, at: $1) }) { bytes in
             check.update(bytes)
-            try file.write(bytes)
+            if leavesHoles { try file.writeSparsely(bytes) } else { try file.write(bytes) }
             if let due = writeback.next(check.byteCount) { file.beginWriteback(due) }
             session.report(bytesTransferred: check.byteCount)
         }
         try check.requireRecorded(flag)
+        if leavesHoles { try file.truncate(to: source.byteCount) }
         try file.synchronize()
         let written = try file.status().byteCount
         guard written == source.byteCount else {

@@ -43,21 +43,21 @@ struct BackupCommand: AsyncParsableCommand {
         help: ArgumentHelp("How long the upload of a new file waits, up to a day: 90s, 10m, 2h.", valueName: "time"))
     var delay: DelayArgument?
 
+    @Flag(
+        name: .long,
+        help: "Take of a file that others write to, such as a log, what was there at the start, and no error.")
+    var allowChanging = false
+
     @Option(name: .long, help: ArgumentHelp("Where proc and sys are.", visibility: .hidden))
     var systemRoot = "/"
 
-    func run() async throws {
-        let (given, when, delay, root) = (groups.flatMap(\.groups), when, delay, systemRoot)
-        let names = groups.reduce(into: [:]) { $0.merge($1.names) { $1 } }
-        try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
-            // Closed with the database, at the end of the process: it has no task of its own.
     private static let nothingIncluded = UploaderError(
         "No folder is to be backed up. Give --groups include:PATH, or set backup.groups in the settings.")
 
-            let settings = try await UploaderSettings.open(run.database)
-            let gate = UploadGate(
-                run.lfs,
-                conditions: {
+    func run() async throws {
+        let (given, when, delay, root) = (groups.flatMap(\.groups), when, delay, systemRoot)
+        let allowsChanging = allowChanging
+        let names = groups.reduce(into: [:]) { $0.merge($1.names) { $1 } }
         let included = given.filter { $0.mode == .include }
         if given.isEmpty {
             // Without a database there are no settings that could name a folder.
@@ -68,6 +68,12 @@ struct BackupCommand: AsyncParsableCommand {
             let paths = included.map { group in names[group.id].map { FilePath($0) } ?? FilePath(group.id) }
             try FirstRun.requireAny(of: paths, database, transfer, output)
         }
+        try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
+            // Closed with the database, at the end of the process: it has no task of its own.
+            let settings = try await UploaderSettings.open(run.database)
+            let gate = UploadGate(
+                run.lfs,
+                conditions: {
                     if let when { return when.conditions }
                     let conditions = try await BackupSettings.conditions(settings)
                     return run.isOnFolder ? conditions.subtracting(.unmetered) : conditions
@@ -87,7 +93,8 @@ struct BackupCommand: AsyncParsableCommand {
             let started = Date()
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await run.attacher.run(run.attacher.source(groups, at: names), options)
+            let source = run.attacher.source(groups, at: names, allowsChanging: allowsChanging)
+            try await run.attacher.run(source, options)
             // A note of groups that are not in the settings would set them.
             if !run.report.tally.hasFailures, try await settings.exists(.backupGroups) {
                 let included = Set(groups.filter { $0.mode == .include }.map(\.id))

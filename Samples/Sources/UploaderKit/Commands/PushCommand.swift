@@ -21,13 +21,23 @@ struct PushCommand: AsyncParsableCommand {
             permissions alone have changed is read again and not sent. With --include,
             --exclude or a list, folders count for what is taken in them.
 
+            The holes of a sparse file take no room beside the database or in dir:, and
+            'pull' makes holes of long runs of zeros. A storage on a server gets the zeros
+            as bytes: they go over the line and are paid for there.
+
+            A file that is written to while it is read fails, and the others go on. With
+            --allow-changing as many bytes are taken as it had when it was opened. That is
+            right for logs; of a file that is changed in place some parts may be old and
+            some new. The next push takes it again.
+
             The database remembers the storage that its files are on, and another one is
             refused. --change-storage takes it: files that are not there yet are found by
             'verify', which uploads them again with --repair where their bytes are here.
 
             \(FilterOptions.discussion)
 
-            The storage knows files by their ids only. With --save-database a copy of the
+            The storage knows files by their ids; a bucket has each file's name with its
+            object as well, without the folder. With --save-database a copy of the
             database goes there at the end of each push, backup, resume and remove that has
             changed it, from now on; the last three of each machine are kept, also after
             --no-save-database, and 'uploader recover' brings one back.
@@ -88,6 +98,11 @@ struct PushCommand: AsyncParsableCommand {
         name: .long, help: "Free the local copies of what is on the storage, so that nothing lies on this disk twice.")
     var freeUploaded = false
 
+    @Flag(
+        name: .long,
+        help: "Take of a file that others write to, such as a log, what was there at the start, and no error.")
+    var allowChanging = false
+
     @Flag(name: .long, help: "Remove the files that were pushed, and their local copies, once the storage has them.")
     var move = false
 
@@ -108,6 +123,7 @@ struct PushCommand: AsyncParsableCommand {
         let (filter, saveDatabase) = (try filters.read(json: output.json), saveDatabase)
         if dryRun { return try reportingErrors(json: output.json) { try makeDryRun().run(PushedPaths(paths), filter) } }
         let keepVersions = keepVersions
+        let allowsChanging = allowChanging
         let (frees, moves, following) = (freeUploaded || move, move, watching.options)
         let patience = transfer.giveUpAfter.duration
         let pushed = PushedPaths(paths)
@@ -122,7 +138,8 @@ struct PushCommand: AsyncParsableCommand {
         ) { run in
             // Before old versions go that were kept for less.
             if let keepVersions { try await run.versions.choose(keepVersions) }
-            let source = run.attacher.source(pushed.groups, at: pushed.names, where: filter)
+            let source = run.attacher.source(
+                pushed.groups, at: pushed.names, where: filter, allowsChanging: allowsChanging)
             return Preparation(ending: Ending(freesUploaded: frees, moves: moves ? source : nil), extra: source)
         } _: { run, source in
             if let saveDatabase { try await run.saver.choose(saveDatabase) }

@@ -86,6 +86,8 @@ package struct RestoreTarget: Sendable {
             else {
                 throw DamagedCopy()
             }
+            // A hole at the end is none before.
+            guard ftruncate(file.fileDescriptor, off_t(recorded.byteCount)) == 0 else { throw failure() }
             try setAttributes(of: file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }
             let isNamed = try naming {
@@ -170,7 +172,7 @@ package struct RestoreTarget: Sendable {
     }
 
     private func write(_ chunk: Data, to file: FileHandle) throws {
-        guard chunk.withUnsafeBytes({ systemWriteAll(file.fileDescriptor, $0) }) else { throw failure() }
+        guard chunk.withUnsafeBytes({ systemWriteSparsely(file.fileDescriptor, $0) }) else { throw failure() }
     }
 
     private func openExisting(in folder: OpenFolder) throws -> (FileHandle, stat)? {

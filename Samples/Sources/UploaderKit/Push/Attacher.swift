@@ -19,11 +19,15 @@ struct Attacher: Sendable {
 
     /// The originals of some groups.
     ///
-    /// - Parameter paths: those of groups whose ids cannot say them.
+    /// - Parameters:
+    ///   - paths: those of groups whose ids cannot say them.
+    ///   - allowsChanging: whether what a file had at the start is taken, where others write to it meanwhile.
     func source(
-        _ groups: [BackupGroup], at paths: [BackupGroup.ID: AssetName] = [:], where filter: PathFilter = PathFilter()
+        _ groups: [BackupGroup], at paths: [BackupGroup.ID: AssetName] = [:], where filter: PathFilter = PathFilter(),
+        allowsChanging: Bool
     ) -> FolderSource {
-        FolderSource(groups, at: paths, excluding: excluded, where: filter, hasEntries: true)
+        FolderSource(
+            groups, at: paths, excluding: excluded, where: filter, hasEntries: true, allowsChanging: allowsChanging)
     }
 
     /// Works through the originals. Returns when every file that could be read is attached.
