@@ -22,7 +22,7 @@ import Darwin
 ///
 /// A file has settled when it was closed by whoever has written it, or moved to its place, and has not changed for
 /// ``FollowOptions/settle``. Names that are gone by then do not matter, and what is deleted is not told. While nothing
-/// changes no processor time is taken.
+/// changes it takes no more than a look at the named paths each minute.
 ///
 /// - No system tells what another machine changes in a folder of the network, what is written by a mapping of a file,
 ///   and which file without a name gets its first one: ``FollowOptions/rescan`` finds that.
@@ -35,6 +35,9 @@ public final class FolderFollower: Sendable {
         var arrived: Set<AssetName> = []
         /// Those of the named ones that are not there.
         var gone: Set<AssetName> = []
+        /// What the named paths led to when everything was walked last, and when that was looked at last.
+        var identities: [AssetName: FileIdentity] = [:]
+        var lastRootCheck: Duration?
         /// Those that are empty folders, as where a disk is to be mounted, which the system does not tell.
         var emptyRoots: Set<AssetName> = []
         /// When something happened that was not told.
@@ -80,6 +83,7 @@ public final class FolderFollower: Sendable {
         noteWalk()
         while true {
             try Task.checkCancellation()
+            try await checkRoots()
             if let batch = try await walk() { return batch }
             let arrived = state.withLock { state in
                 defer { state.arrived = [] }
@@ -117,10 +121,13 @@ public final class FolderFollower: Sendable {
         let now = elapsed()
         let isFirst = state.withLock { $0.lastWalk == nil }
         guard isFirst || state.withLock({ walkTime($0) }).map({ $0 <= now }) == true else { return nil }
-        let (roots, there, emptyRoots) = try await BlockingPool.shared.run { [source] _ in
-            let there = source.roots.filter { FileIdentity(at: $0) != nil }
-            return (source.roots, there, there.filter { FolderWalk.names(in: $0)?.isEmpty == true })
+        let (roots, identities, emptyRoots) = try await BlockingPool.shared.run { [source] _ in
+            let identities = Self.identities(of: source.roots)
+            return (
+                source.roots, identities, identities.keys.filter { FolderWalk.names(in: $0)?.isEmpty == true }
+            )
         }
+        let there = roots.filter { identities[$0] != nil }
         var watch = state.withLock { $0.lostAt == nil && $0.shortage == nil ? $0.watch : nil }
         var shortage: SystemError?
         if watch == nil {
@@ -131,6 +138,8 @@ public final class FolderFollower: Sendable {
             (state.watch, state.shortage, state.lostAt, state.lastWalk) = (new, problem, nil, now)
             state.gone = Set(roots).subtracting(there)
             state.emptyRoots = Set(emptyRoots)
+            state.identities = identities
+            state.lastRootCheck = now
             state.isWalking = true
         }
         // Those that are not there were told, and the first walk tells them.
@@ -138,6 +147,29 @@ public final class FolderFollower: Sendable {
         if let new { whole = whole.watched(by: new) }
         return FollowBatch(source: whole, count: nil)
     }
+
+    /// Looks whether the named paths lead to other folders than before. No system reports a changed link above a folder
+    /// that is watched, or a disk that is mounted over it.
+    private func checkRoots() async throws {
+        let now = elapsed()
+        guard let due = state.withLock({ rootCheckTime($0) }), due <= now else { return }
+        let found = try await BlockingPool.shared.run { [source] _ in Self.identities(of: source.roots) }
+        let replaced = state.withLock { state in
+            state.lastRootCheck = now
+            let replaced = state.identities.filter { name, identity in found[name].map { $0 != identity } ?? false }
+            if !replaced.isEmpty { state.lostAt = now }
+            for name in replaced.keys { state.identities[name] = found[name] }
+            return replaced.keys.sorted { $0.description < $1.description }
+        }
+        for name in replaced { tellNote(.replaced(name)) }
+    }
+
+    private static func identities(of roots: [AssetName]) -> [AssetName: FileIdentity] {
+        Dictionary(
+            roots.compactMap { root in FileIdentity(at: root).map { (root, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    private func rootCheckTime(_ state: State) -> Duration? { state.lastRootCheck.map { $0 + options.rootCheck } }
 
     /// When everything has to be walked again; nil for never.
     private func walkTime(_ state: State) -> Duration? {
@@ -212,10 +244,11 @@ public final class FolderFollower: Sendable {
 
     private func note(_ names: [(AssetName, String?)]) {
         let now = elapsed()
-        state.withLock { state in
-            for (name, stamp) in names { state.settling.note(name, stamp, at: now) }
+        let unsettled = state.withLock { state in
+            names.filter { name, stamp in state.settling.note(name, stamp, at: now) }.map(\.0)
         }
         changed.notify()
+        for name in unsettled { tellNote(.unsettled(name)) }
     }
 
     /// Watches folders that are new, and lets what is in them settle.
@@ -258,7 +291,7 @@ public final class FolderFollower: Sendable {
     }
 
     private func wait() async {
-        let due = state.withLock { [$0.settling.due, walkTime($0)].compactMap(\.self).min() }
+        let due = state.withLock { [$0.settling.due, walkTime($0), rootCheckTime($0)].compactMap(\.self).min() }
         guard let due else { return await changed.wait() }
         let (time, clock, changed) = (max(due - elapsed(), .zero), options.clock, changed)
         await race({ await changed.wait() }, { await clock.wait(for: time) })

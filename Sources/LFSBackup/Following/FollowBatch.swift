@@ -12,6 +12,11 @@ public enum FollowNote: Hashable, Sendable {
     case lost
     /// A folder that was named, or the file system that it is on, is not there any more. It is looked for now and then.
     case gone(AssetName)
+    /// A path that was named leads to another folder now, since a link was changed or a disk was mounted over it:
+    /// everything is walked once more.
+    case replaced(AssetName)
+    /// A file has been changing for so long that it has not been backed up meanwhile.
+    case unsettled(AssetName)
     /// Not all folders can be followed, with the number of those that are and the system's reason: everything is walked
     /// now and then. `isLimit` tells that of a limit which can be set higher, of Linux `fs.inotify.max_user_watches`.
     case limited(folders: Int, reason: String, isLimit: Bool)

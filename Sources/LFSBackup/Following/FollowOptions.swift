@@ -4,6 +4,8 @@ public struct FollowOptions: Sendable {
     public var settle = Duration.seconds(5)
     /// How often everything is walked as well; nil for ``usualRescan`` while not all can be followed, and else never.
     public var rescan: Duration?
+    /// How often it is looked whether the paths that were named still lead to the same folders, which no system reports.
+    package var rootCheck = Duration.seconds(60)
     package var clock: any Clock<Duration> = ContinuousClock()
 
     /// How often everything is walked while not all can be followed.

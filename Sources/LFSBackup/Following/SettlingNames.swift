@@ -13,7 +13,13 @@ struct SettlingNames: Sendable {
     private struct Entry {
         let due: Duration
         let stamp: String?
+        /// When it changed first, and whether that it still changes was reported.
+        let since: Duration
+        let isReported: Bool
     }
+
+    /// How long a file may change before it is reported that it waits.
+    private static let longestSettling = Duration.seconds(60)
 
     private let time: Duration
     /// Those that change within so long settle together: thousands at once are then a few batches, and not thousands.
@@ -35,14 +41,21 @@ struct SettlingNames: Sendable {
     var due: Duration? { turns.first?.due }
 
     /// A name has changed.
-    mutating func note(_ name: AssetName, _ stamp: String?, at now: Duration) {
+    ///
+    /// - Returns: whether it is to be reported that it waits: once, when it has been changing for a minute and more.
+    @discardableResult
+    mutating func note(_ name: AssetName, _ stamp: String?, at now: Duration) -> Bool {
         let turn = Int(saturating: ((now + time) / grid).rounded(.up))
         let due = max(grid * turn, turns.last?.due ?? .zero)
-        if let old = entries[name], old.due == due, old.stamp == stamp { return }
-        let isListed = entries[name]?.due == due
-        entries[name] = Entry(due: due, stamp: stamp)
-        if isListed { return }
+        let old = entries[name]
+        let since = old?.since ?? now
+        let isOverdue = now - since >= max(Self.longestSettling, time * 2)
+        let isNews = isOverdue && old?.isReported != true
+        if let old, old.due == due, old.stamp == stamp, !isNews { return false }
+        entries[name] = Entry(due: due, stamp: stamp, since: since, isReported: isOverdue)
+        if old?.due == due { return isNews }
         if turns.last?.due == due { turns[turns.count - 1].names.append(name) } else { turns.append((due, [name])) }
+        return isNews
     }
 
     /// Takes out those that have settled.

@@ -90,6 +90,9 @@ extension Report {
         let interval = Format.time((rescan ?? FollowOptions.usualRescan) / .seconds(1))
         switch note {
         case .lost: message("more has changed at once than the system tells: everything is walked once more")
+        case .replaced(let name): message("\(FilePath(name)) is another folder now: everything is walked once more")
+        case .unsettled(let name):
+            message("\(FilePath(name)) has been written to for a minute and more; it is pushed when that ends")
         case .gone(let name): message("\(FilePath(name)) is not there any more; it is looked for every \(interval)")
         case .limited(let folders, let reason, let isLimit):
             message(
