@@ -30,6 +30,10 @@ package struct AWSEnvironment: Sendable {
         package let name: String
         package let credentials: [String: String]?
         package let config: [String: String]?
+        /// The section `services` that the profile names, with settings such as `s3.endpoint_url`.
+        package let services: [String: String]?
+        /// The section `sso-session` that the profile names.
+        package let ssoSession: [String: String]?
 
         /// A setting: the file `credentials` counts before `config`, as in AWS's tools.
         package subscript(setting: String) -> String? {
@@ -47,8 +51,11 @@ package struct AWSEnvironment: Sendable {
         let credentials = try ProfileFile(path: credentialsPath)
         let config = try ProfileFile(path: configPath)
         let plain = name == "default" ? config?["default"] : nil
+        let settings = config?["profile \(name)"] ?? plain
+        let services = settings?["services"].flatMap { config?["services \($0)"] }
+        let session = settings?["sso_session"].flatMap { config?["sso-session \($0)"] }
         let profile = Profile(
-            name: name, credentials: credentials?[name], config: config?["profile \(name)"] ?? plain)
+            name: name, credentials: credentials?[name], config: settings, services: services, ssoSession: session)
         if asked != nil, profile.credentials == nil, profile.config == nil {
             throw StorageError(
                 .invalidRequest,

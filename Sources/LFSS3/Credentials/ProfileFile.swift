@@ -4,8 +4,8 @@ package import LFSStorage
 /// One of AWS's two files of profiles, `credentials` or `config`, taken apart.
 ///
 /// Read as "Configuration and credential file settings" in the AWS CLI user guide has it: `[section]`, `name = value`,
-/// lines that begin with `#` or `;` are comments and so is what follows ` #` or ` ;`; indented lines belong to settings
-/// inside a setting and are skipped, as are lines that are nothing of all this; what comes later wins.
+/// lines that begin with `#` or `;` are comments and so is what follows ` #` or ` ;`; an indented line is a setting
+/// inside the one above it, here `outer.inner`; lines that are nothing of all this are skipped; what comes later wins.
 package struct ProfileFile: Sendable {
     /// How large a file may be, in bytes.
     package static let maximumByteCount = 1 << 20
@@ -16,12 +16,17 @@ package struct ProfileFile: Sendable {
     /// - Parameter name: the file's name for errors.
     /// - Throws: ``StorageError/Code/invalidRequest`` for a section whose bracket does not close.
     package init(_ text: String, name: String) throws(StorageError) {
-        var current: String?
+        var (current, outer): (String?, String?)
         var number = 0
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             number += 1
             let line = line.hasPrefix("\u{FEFF}") ? line.dropFirst() : line
+            if line.first?.isWhitespace == true, let current, let outer, let inner = Self.setting(line) {
+                sections[current]?["\(outer).\(inner.name)"] = inner.value
+                continue
+            }
             guard let first = line.first, !first.isWhitespace, first != "#", first != ";" else { continue }
+            outer = nil
             if first == "[" {
                 guard let end = line.firstIndex(of: "]") else {
                     throw StorageError(
@@ -30,9 +35,9 @@ package struct ProfileFile: Sendable {
                 let section = Self.section(line[line.index(after: line.startIndex)..<end])
                 if sections[section] == nil { sections[section] = [:] }
                 current = section
-            } else if let current, let equals = line.firstIndex(of: "=") {
-                let setting = Self.trimmed(line[..<equals]).lowercased()
-                sections[current]?[setting] = Self.value(line[line.index(after: equals)...])
+            } else if let current, let setting = Self.setting(line) {
+                sections[current]?[setting.name] = setting.value
+                if setting.value.isEmpty { outer = setting.name }
             }
         }
     }
@@ -61,6 +66,14 @@ package struct ProfileFile: Sendable {
     /// The name between the brackets, with one space for each run of blanks.
     private static func section(_ text: Substring) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// Nil for a line that is none, such as a comment.
+    private static func setting(_ line: Substring) -> (name: String, value: String)? {
+        guard let equals = line.firstIndex(of: "=") else { return nil }
+        let name = trimmed(line[..<equals]).lowercased()
+        guard !name.isEmpty, !name.hasPrefix("#"), !name.hasPrefix(";") else { return nil }
+        return (name, value(line[line.index(after: equals)...]))
     }
 
     private static func value(_ text: Substring) -> String {

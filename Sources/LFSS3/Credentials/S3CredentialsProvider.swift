@@ -48,14 +48,14 @@ public struct S3CredentialsProvider: Sendable {
     }
 
     package static func profile(_ name: String?, in environment: AWSEnvironment) -> S3CredentialsProvider {
-        S3CredentialsProvider { try await BlockingPool.shared.run { _ in try fromProfile(name, environment) } }
+        S3CredentialsProvider { try await fromProfile(name, environment) }
     }
 
     package static func automatic(_ environment: AWSEnvironment) -> S3CredentialsProvider {
         S3CredentialsProvider {
             if let credentials = try fromVariables(environment) { return credentials }
             do {
-                return try await BlockingPool.shared.run { _ in try fromProfile(nil, environment) }
+                return try await fromProfile(nil, environment)
             } catch let error as StorageError {
                 throw StorageError(
                     error.code,
@@ -78,9 +78,19 @@ public struct S3CredentialsProvider: Sendable {
             accessKeyID: keyID, secretAccessKey: secret, sessionToken: environment["AWS_SESSION_TOKEN"])
     }
 
-    private static func fromProfile(_ name: String?, _ environment: AWSEnvironment) throws(StorageError)
-        -> S3Credentials
-    {
+    private static func fromProfile(_ name: String?, _ environment: AWSEnvironment) async throws -> S3Credentials {
+        switch try await BlockingPool.shared.run({ _ in try find(name, environment) }) {
+        case .keys(let credentials): credentials
+        case .login(let login): try await login.credentials()
+        }
+    }
+
+    private enum Found: Sendable {
+        case keys(S3Credentials)
+        case login(SSOLogin)
+    }
+
+    private static func find(_ name: String?, _ environment: AWSEnvironment) throws(StorageError) -> Found {
         let profile: AWSEnvironment.Profile
         do {
             profile = try environment.profile(name)
@@ -90,14 +100,16 @@ public struct S3CredentialsProvider: Sendable {
         for (settings, path) in [
             (profile.credentials, environment.credentialsPath), (profile.config, environment.configPath),
         ] {
-            if let credentials = try fromSettings(settings ?? [:], profile.name, path) { return credentials }
+            if let credentials = try fromSettings(settings ?? [:], profile.name, path) { return .keys(credentials) }
         }
-        for setting in ["credential_process", "sso_session", "sso_start_url", "role_arn", "web_identity_token_file"]
-        where profile[setting] != nil {
+        if let login = try SSOLogin(profile, environment) { return .login(login) }
+        for setting in ["credential_process", "role_arn", "web_identity_token_file"] where profile[setting] != nil {
             throw StorageError(
                 .unauthorized,
-                "The profile '\(profile.name)' gets its credentials by \(setting), which is not done here: use .custom."
-            )
+                """
+                The profile '\(profile.name)' gets its credentials by \(setting), which is not done here: export them \
+                ('aws configure export-credentials --format env'), or use .custom.
+                """)
         }
         throw StorageError(
             .unauthorized,

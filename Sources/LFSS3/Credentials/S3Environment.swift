@@ -8,7 +8,8 @@ public import LFSStorage
 public struct S3Environment: Hashable, Sendable {
     /// `AWS_REGION`, `AWS_DEFAULT_REGION`, or the profile's `region`.
     public var region: String?
-    /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or the profile's `endpoint_url`; none of them when
+    /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the `endpoint_url` of `s3` in the section `services` that the profile
+    /// names, or the profile's own `endpoint_url`; none of them when
     /// `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS` or the profile's `ignore_configured_endpoint_urls` is true.
     public var endpoint: URL?
     /// The path of a file with certificates: `AWS_CA_BUNDLE`, or the profile's `ca_bundle`.
@@ -44,6 +45,9 @@ public struct S3Environment: Hashable, Sendable {
         if ignores?.lowercased() == "true" { return nil }
         for variable in ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"] {
             if let text = environment[variable] { return try url(text, from: variable) }
+        }
+        if let text = profile.services?["s3.endpoint_url"], !text.isEmpty {
+            return try url(text, from: "endpoint_url of s3 in the services of the profile '\(profile.name)'")
         }
         return try profile["endpoint_url"].map { text throws(StorageError) in
             try url(text, from: "endpoint_url of the profile '\(profile.name)'")

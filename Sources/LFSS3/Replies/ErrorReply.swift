@@ -13,6 +13,8 @@ package struct ErrorReply: Hashable, Sendable {
     package var endpoint: String?
     package var bucketName: String?
     package var requestID: String?
+    /// The storage class of an object that is archived, with `InvalidObjectState`.
+    package var storageClass: String?
 
     package init(code: String, message: String? = nil, region: String? = nil) {
         self.code = code
@@ -32,5 +34,6 @@ package struct ErrorReply: Hashable, Sendable {
         endpoint = element.optional("Endpoint")
         bucketName = element.optional("BucketName")
         requestID = element.optional("RequestId")
+        storageClass = element.optional("StorageClass")
     }
 }

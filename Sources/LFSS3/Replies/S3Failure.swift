@@ -63,6 +63,9 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
             message += ": \(text)"
         }
         if !".!?…".contains(message.last ?? ".") { message += "." }
+        if reply?.code == "InvalidObjectState" {
+            message += " \(Self.archiveAdvice(reply?.storageClass))"
+        }
         if let advice = meaning.advice { message += " \(advice)" }
         if let region, meaning.code == .misconfigured { message += " The bucket is in the region '\(region)'." }
         error = StorageError(
@@ -102,6 +105,15 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
         error = StorageError(
             meaning.code, parts.compactMap(\.self).joined(separator: " "), key: key,
             retryAfter: RetryAfter.parse(response.headers, now: date))
+    }
+
+    /// Source: "Restoring an archived object" in the Amazon S3 user guide.
+    private static func archiveAdvice(_ storageClass: String?) -> String {
+        let place = storageClass.map { " in the storage class \(ServerText.explanation($0))" } ?? ""
+        return """
+            The object is archived\(place) and cannot be read before it is restored: request that, as 'aws s3api \
+            restore-object' does, and try again when it is done, which takes minutes to two days.
+            """
     }
 
     private static let skewCodes: Set<String> = ["RequestTimeTooSkewed", "RequestInTheFuture"]
