@@ -13,13 +13,22 @@ import Testing
     @Test(
         "of something else than the storage is no word on an object, and says what to look at",
         arguments: [
-            (302, StorageError.Code.unreachable), (403, .unreachable), (404, .unreachable), (407, .unreachable),
+            (302, StorageError.Code.unreachable), (403, .unreachable), (404, .unreachable),
             (511, .unreachable), (400, .serverError), (418, .serverError), (501, .serverError), (505, .serverError),
         ])
     func foreign(_ status: Int, _ expected: StorageError.Code) {
         let meaning = FailureMeaning(foreign: HTTPResponse(head: HTTPResponseHead(status: status)))
         #expect(meaning.code == expected)
         #expect(meaning.advice?.contains("a proxy") == true)
+    }
+
+    @Test("of 407 is about a proxy that wants a password, which no waiting brings")
+    func proxyPassword() {
+        let foreign = FailureMeaning(foreign: HTTPResponse(head: HTTPResponseHead(status: 407)))
+        for meaning in [foreign, FailureMeaning(status: 407, isAboutObject: true)] {
+            #expect(meaning.code == .misconfigured)
+            #expect(meaning.advice?.contains("http://name:password@host:port") == true)
+        }
     }
 
     @Test(

@@ -36,6 +36,9 @@ extension EasyHandle {
     private func error(_ code: CURLcode, _ origin: HTTPOrigin) -> HTTPError {
         let words = errorMessage.isEmpty ? String(cString: curl_easy_strerror(code)) : errorMessage
         let message = "\(origin.host): \(words)"
+        if proxyStatus == 407 {
+            return HTTPError(.wrongProtocol, "\(message). \(HTTPError.proxyAdvice)")
+        }
         return switch code {
         case CURLE_SSL_CONNECT_ERROR where Self.isDisagreement(words):
             HTTPError(
@@ -69,6 +72,13 @@ extension EasyHandle {
             "alert handshake failure",
             "alert insufficient security", "no shared cipher",
         ].contains { words.contains($0) }
+    }
+
+    /// What the proxy has answered to CONNECT; 0 when none was asked.
+    private var proxyStatus: Int {
+        var status = 0
+        _ = lfs_easy_get_long(raw, CURLINFO_HTTP_CONNECTCODE, &status)
+        return status
     }
 
     private var isConnected: Bool {

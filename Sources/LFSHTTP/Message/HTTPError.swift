@@ -8,7 +8,7 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
         /// The server's certificate, or ours, was not accepted.
         case untrusted
         /// The server speaks another protocol, or another version of it: it was asked by https where only http is
-        /// spoken, or the other way round, or its TLS is older than 1.2.
+        /// spoken, or the other way round, or its TLS is older than 1.2. Or the proxy wants a password.
         case wrongProtocol
         /// The connection broke before the reply was whole.
         case connectionLost
@@ -48,6 +48,12 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
             """,
             cause: cause)
     }
+
+    /// What to do about a proxy that asks for a password (407, RFC 9110, section 15.5.8).
+    package static let proxyAdvice = """
+        The proxy asks for a name and a password: write them into http_proxy and https_proxy, as in \
+        http://name:password@host:port.
+        """
 
     package static let closed = HTTPError(.closed, "The connection pool has been shut down.")
 }

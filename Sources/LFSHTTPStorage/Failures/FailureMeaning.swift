@@ -23,6 +23,7 @@ package struct FailureMeaning: Hashable, Sendable {
             case 401: FailureMeaning(.unauthorized)
             case 403: FailureMeaning(.forbidden)
             case 404: FailureMeaning(isAboutObject ? .missing : .misconfigured)
+            case 407: FailureMeaning(.misconfigured, HTTPError.proxyAdvice)
             case 408, 504: FailureMeaning(.timeout)
             case 409, 425: FailureMeaning(.serverError)
             case 412: FailureMeaning(.changed)
@@ -46,7 +47,8 @@ package struct FailureMeaning: Hashable, Sendable {
             switch response.status {
             case 400 where Self.wantsTLS(response.body):
                 FailureMeaning(.misconfigured, "The port expects encryption: write https in the endpoint.")
-            case 300..<400, 403, 404, 405, 407, 451, 511: FailureMeaning(.unreachable, advice)
+            case 407: FailureMeaning(.misconfigured, HTTPError.proxyAdvice)
+            case 300..<400, 403, 404, 405, 451, 511: FailureMeaning(.unreachable, advice)
             case 401, 408, 409, 412, 413, 425, 429, 500, 502..<505, 506...:
                 FailureMeaning(status: response.status, isAboutObject: false)
             default: FailureMeaning(.serverError, advice)

@@ -136,6 +136,14 @@ struct SyncServer: Sendable {
             throw SyncError(.unauthorized, "The sync server does not know this session: sign in again. \(words)")
         case 409: throw SyncError(.forked, "The server and this device do not agree on what has come before. \(words)")
         case 422: throw SyncError(.unknownType, "The server does not share what this app wants. \(words)")
+        case 300..<400:
+            let target = response.headers["location"].map { " to \(ServerText.excerpt($0))" } ?? ""
+            throw SyncError(
+                .unexpectedReply,
+                "The sync server redirects\(target), where no token is sent. Use that URL, if you trust it.")
+        case 404, 405, 501:
+            throw SyncError(
+                .unexpectedReply, "There is no sync server at this URL, or an older one. Check the URL. \(words)")
         case 429, 500...599:
             var error = SyncError(
                 .unavailable, "The sync server asks for patience. \(words)",
