@@ -44,6 +44,7 @@ let package = Package(
                 .product(name: "LFSSync", package: "LFS"),
                 .product(name: "LFSBackup", package: "LFS"),
                 .product(name: "LFSSettings", package: "LFS"),
+                .product(name: "LFSPassphrase", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

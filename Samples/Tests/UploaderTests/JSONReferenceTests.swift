@@ -180,8 +180,8 @@ struct JSONReferenceTests {
         let database = session.folder.appendingPathComponent("a.sqlite")
         try TestDatabase.execute("UPDATE lfs_setting SET value = x'00ff'", in: database)
         try session.run("settings", "list", exit: 1)
-        try session.run("recover", "--from", "dir:remote")
-        try session.run("recover", "--from", "dir:remote", "--database", "b.sqlite")
+        try session.run("recover", "--unauthenticated", "--from", "dir:remote")
+        try session.run("recover", "--unauthenticated", "--from", "dir:remote", "--database", "b.sqlite")
         // What was freed and pulled is not here: these are.
         for name in ["a", "b", "c"] {
             try randomData(10_240).write(to: session.folder.appendingPathComponent("files/\(name)"))

@@ -27,7 +27,8 @@ struct ReadOnlyStorageTests {
             #expect(try RestoreTests.difference("files", "out/files", in: folder) == "")
             let verify = try uploader("verify", "--database", "a.sqlite", "--read-data", in: folder)
             #expect(verify.status == 0, "\(verify)")
-            let recover = try uploader("recover", "--from", "dir:remote", "--database", "b.sqlite", in: folder)
+            let recover = try uploader(
+                "recover", "--unauthenticated", "--from", "dir:remote", "--database", "b.sqlite", in: folder)
             #expect(recover.status == 0 && recover.output.hasPrefix("b.sqlite: 3 files"), "\(recover)")
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path + "/remote") == before)
         }

@@ -13,7 +13,7 @@ struct RecoveryTests {
                 #expect(push.status == 0, "\(push.messages)")
             }
             let recover = try UploaderProcess.run(
-                "recover", "--from", "dir:remote", "--database", "b.sqlite", in: folder)
+                "recover", "--unauthenticated", "--from", "dir:remote", "--database", "b.sqlite", in: folder)
             #expect(recover.status == 0 && !recover.messages.contains("clock"), "\(recover)")
         }
     }
@@ -25,7 +25,7 @@ struct RecoveryTests {
     }
 
     private func recover(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
-        try UploaderProcess(["recover", "--from", "dir:remote"] + arguments, in: folder).wait()
+        try UploaderProcess(["recover", "--unauthenticated", "--from", "dir:remote"] + arguments, in: folder).wait()
     }
 
     /// The keys of the copies, `<database id>/lfs-recovery/<writer>/<time>.sqlite.gz`.
@@ -142,7 +142,7 @@ struct RecoveryTests {
             let run = try recover(["--database", "b.sqlite"], in: folder)
             #expect(run.status == 1 && run.messages.contains("is there already and is not overwritten"))
             #expect(try Data(contentsOf: folder.appendingPathComponent("b.sqlite")) == Data("mine".utf8))
-            let none = try UploaderProcess.run("recover", "--from", "dir:files", in: folder)
+            let none = try UploaderProcess.run("recover", "--unauthenticated", "--from", "dir:files", in: folder)
             #expect(none.status == 1 && none.messages.contains("no copy of a database"))
         }
     }

@@ -20,7 +20,7 @@ struct RecoveryWriterTests {
     }
 
     private func recover(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
-        try UploaderProcess(["recover", "--from", "dir:remote"] + words, in: folder).wait()
+        try UploaderProcess(["recover", "--unauthenticated", "--from", "dir:remote"] + words, in: folder).wait()
     }
 
     private func titles(_ database: String, in folder: URL) throws -> Set<String> {

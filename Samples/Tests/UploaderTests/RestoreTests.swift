@@ -97,7 +97,7 @@ struct RestoreTests {
                 #expect(third.status == 0 && third.summary?["pulled"] as? Int == 1, "\(third.messages)")
                 #expect(try Self.difference("files", output + "/files", in: folder) == "")
                 if database == "a.sqlite" {
-                    let recover = ["recover", "--from", "dir:remote", "--database", "b.sqlite"]
+                    let recover = ["recover", "--unauthenticated", "--from", "dir:remote", "--database", "b.sqlite"]
                     #expect(try UploaderProcess(recover, in: folder, through: user).wait().status == 0)
                 }
             }

@@ -195,7 +195,7 @@ struct VersionRowsTests {
             for suffix in ["", ".lfs"] {
                 try FileManager.default.removeItem(at: files.folder.appendingPathComponent("a.sqlite\(suffix)"))
             }
-            let recover = ["recover", "--from", "dir:remote", "--database", "a.sqlite"]
+            let recover = ["recover", "--unauthenticated", "--from", "dir:remote", "--database", "a.sqlite"]
             #expect(try UploaderProcess(recover, in: files.folder).wait().status == 0)
             #expect(try files.old() == [id])
             try files.run("pull", id, "--output", "out")

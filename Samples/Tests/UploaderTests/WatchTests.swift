@@ -146,7 +146,7 @@ struct WatchTests {
             #expect(try watch.events("saved").count == 1)
             #expect(try watch.end(signal).status == 128 + signal)
             let recovered = try UploaderProcess(
-                ["recover", "--from", "dir:remote", "--database", "b.sqlite"], in: watch.folder
+                ["recover", "--unauthenticated", "--from", "dir:remote", "--database", "b.sqlite"], in: watch.folder
             ).wait()
             #expect(recovered.output.contains("b.sqlite: 2 files"), "\(recovered)")
         }

@@ -6,15 +6,23 @@ struct RecoverCommand: AsyncParsableCommand {
         commandName: "recover",
         abstract: "Bring a database back that was lost, from the copy on its storage.",
         discussion: """
-            The storage knows files by their ids only: which is which stands in the
-            database. 'push --save-database' keeps copies of it on the storage, the last
-            three of each machine, under <id>/lfs-recovery/. Without --database they are
+            The storage knows files by their ids: which is which stands in the database.
+            'push --save-database' keeps copies of it on the storage, the last three of each
+            machine, under <id>/lfs-recovery/. Without --database they are
             listed; with it the newest one is written there, or that of --id where the
             storage has several databases. 'pull' then fetches the files. A signing server
             has to be given the whole --id, which the first 'push --save-database' shows.
 
             A clone of a machine, or a database that was restored beside the old one, saves
             copies of its own: the list names the writer of each, and --writer takes one.
+
+            Whoever can write to the storage could put another database there, with other
+            paths and files. So each copy carries a code (HMAC-SHA-256) with a key from the
+            passphrase in LFS_RECOVERY_PASSPHRASE, and 'recover' wants the same passphrase.
+            Set it for each command that saves copies, and keep it away from the machine.
+            --unauthenticated takes a copy without looking at the code: then look at 'list'
+            before 'pull', and pull into a folder of its own. The code cannot show that the
+            storage keeps newer copies back.
 
             A copy is the SQLite database, compressed with gzip: other tools read it, too.
             The names of the files stand in it in the clear.
@@ -46,6 +54,9 @@ struct RecoverCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp("The copy of this time, as the list has it; the newest otherwise.", valueName: "time"))
     var saved: String?
+
+    @Flag(name: .long, help: "Take a copy although nothing shows that it comes from you.")
+    var unauthenticated = false
 
     @Flag(name: .long, help: "Print one JSON object for each copy.")
     var json = false
@@ -117,7 +128,7 @@ struct RecoverCommand: AsyncParsableCommand {
             let ids = Set(found.map(\.databaseID)).sorted().joined(separator: ", ")
             throw UploaderError("The storage has several databases: name one with --id. There are \(ids).")
         }
-        let recovery = RecoveredDatabase(path: path)
+        let recovery = RecoveredDatabase(path: path, isAuthenticated: !unauthenticated)
         let files = try await recovery.make(from: newest, copies, storage)
         let others = Set(found.compactMap(\.writer)).subtracting([newest.writer].compactMap(\.self))
         if !others.isEmpty {

@@ -18,6 +18,13 @@ extension Report {
                 message(
                     "this server finds the copy of the database by its id alone: 'recover --id \(saved.databaseID)'")
             }
+            if saved.lacksSeal {
+                message(
+                    """
+                    the copy of the database carries no code that shows that it comes from you: set \
+                    \(CopySeal.variable), and 'recover' refuses what others have put in its place
+                    """)
+            }
             if let kept { message("older copies of the database could not be removed from the storage: \(kept)") }
             var event = JSONEvent("saved")
             event.bytes = saved.byteCount

@@ -30,6 +30,8 @@ struct DatabaseSaver: Sendable {
         let other: Date?
         /// Whether the id has to be known to find the copy again.
         let needsID: Bool
+        /// Whether it is the first one, and nothing shows who has made it.
+        let lacksSeal: Bool
     }
 
     /// Remembers whether copies are kept.
@@ -68,7 +70,8 @@ struct DatabaseSaver: Sendable {
         }
         let saved = Saved(
             databaseID: id, byteCount: byteCount, other: series.other?.date,
-            needsID: series.isFirst && !copies.findsAll)
+            needsID: series.isFirst && !copies.findsAll,
+            lacksSeal: series.isFirst && CopySeal.environment == nil)
         do {
             try await copies.prune(id, of: series.writer)
         } catch let error as StorageError {
@@ -91,6 +94,8 @@ struct DatabaseSaver: Sendable {
         }
         onAdvance()
         try GzipFile.compress(folder.url(of: copy), to: folder.url(of: packed))
+        onAdvance()
+        try await CopySeal.environment?.add(to: folder.url(of: packed), of: id, in: series)
         onAdvance()
         try await RecoveryCopies(storage: storage).store(
             folder.url(of: packed), of: id, in: series, onBytes: onAdvance)

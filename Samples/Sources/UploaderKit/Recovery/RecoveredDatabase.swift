@@ -4,6 +4,8 @@ import GRDB
 /// A database that is written from a copy. It gets its name when it is whole and known to be right.
 struct RecoveredDatabase: Sendable {
     let path: String
+    /// Whether the copy has to carry a code that fits.
+    let isAuthenticated: Bool
 
     /// - Returns: how many files it has.
     /// - Throws: ``UploaderError``, `StorageError`; then nothing is left of it.
@@ -18,6 +20,7 @@ struct RecoveredDatabase: Sendable {
             for name in [packed.path] + (["", "-wal", "-shm", "-journal"].map { file.path + $0 }) { _ = unlink(name) }
         }
         try await copies.fetch(copy, to: packed)
+        try await CopySeal.remove(from: packed, of: copy, isChecked: isAuthenticated)
         do {
             try GzipFile.decompressDatabase(packed, to: file)
         } catch let error as UploaderError {
