@@ -10,7 +10,10 @@ import Musl
 import Darwin
 #endif
 
-/// The signals that end a run: the first asks it to stop, the second stops it at once. Nothing is lost either way.
+/// The signals that end a run: the first asks it to stop, the second stops it at once. Nothing is lost either way. A
+/// signal that the process was started to ignore stays ignored.
+///
+/// Without a terminal SIGHUP ends no run that has a log, but has it opened again, as programs that rotate logs expect.
 ///
 /// A run that has not ended ten seconds after the first is stopped as well, also where no thread is left to stop it.
 /// One object per process, since the process's handlers belong to it.
@@ -21,7 +24,10 @@ final class Interruption: Sendable {
     /// - Parameters:
     ///   - onFirst: runs once, on the first signal that asks for an end.
     ///   - onStatus: runs for SIGUSR1, which asks how far it is.
-    init(onFirst: @escaping @Sendable (_ signal: Int32) -> Void, onStatus: @escaping @Sendable () -> Void) {
+    ///   - log: the log that SIGHUP opens again; nil without one.
+    init(
+        log: LogFile?, onFirst: @escaping @Sendable (_ signal: Int32) -> Void, onStatus: @escaping @Sendable () -> Void
+    ) {
         signal(SIGPIPE, SIG_IGN)
         // It tells that another program wants to write to a file that is about to be moved, and would end the process.
         signal(SIGIO, SIG_IGN)
@@ -34,12 +40,17 @@ final class Interruption: Sendable {
         reading.setEventHandler {
             var byte: UInt8 = 0
             guard read(end, &byte, 1) == 1 else { return }
-            if Int32(byte) == SIGUSR1 { onStatus() } else { onFirst(Int32(byte)) }
+            switch Int32(byte) {
+            case SIGUSR1: onStatus()
+            case SIGHUP where SignalHandler.reopensLog.load(ordering: .relaxed): log?.reopen()
+            default: onFirst(Int32(byte))
+            }
         }
         reading.activate()
         self.reading = reading
-        // Whoever started us with nohup wants a hang-up to be ignored.
-        let ends = [SIGINT, SIGTERM, SIGHUP].filter { $0 != SIGHUP || !Self.isIgnored($0) }
+        SignalHandler.reopensLog.store(log != nil && !Self.hasTerminal, ordering: .relaxed)
+        // nohup ignores a hang-up, and a shell has the jobs of a script ignore Ctrl-C.
+        let ends = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
         for number in ends + [SIGUSR1, SIGALRM] { SignalHandler.install(number) }
     }
 
@@ -47,6 +58,14 @@ final class Interruption: Sendable {
     var exitStatus: Int32? {
         let first = SignalHandler.first.load(ordering: .relaxed)
         return first == 0 ? nil : 128 + first
+    }
+
+    /// Whether a terminal controls the process, whose end is a hang-up.
+    private static var hasTerminal: Bool {
+        let number = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+        guard number >= 0 else { return false }
+        close(number)
+        return true
     }
 
     private static func isIgnored(_ number: Int32) -> Bool {
@@ -68,6 +87,8 @@ private enum SignalHandler {
     static let longestEnd: UInt32 = 10
     /// The first signal that asked for an end; 0 for none.
     static let first = Atomic<Int32>(0)
+    /// Whether SIGHUP asks for a new log, and for no end.
+    static let reopensLog = Atomic<Bool>(false)
     /// The end of a pipe that takes each signal as a byte. It is never closed, because a signal may come at any time.
     private static let writingEnd = Atomic<Int32>(-1)
 
@@ -96,7 +117,7 @@ private enum SignalHandler {
     private static func take(_ number: Int32) {
         let before = errno
         if number == SIGALRM { _exit(128 + first.load(ordering: .relaxed)) }
-        if number != SIGUSR1 {
+        if number != SIGUSR1, number != SIGHUP || !reopensLog.load(ordering: .relaxed) {
             let isFirst = first.compareExchange(expected: 0, desired: number, ordering: .relaxed).exchanged
             guard isFirst else { _exit(128 + number) }
             alarm(longestEnd)

@@ -76,7 +76,7 @@ struct UploadRun: Sendable {
             let run = try await open(databaseOptions, transfer, report, access, purpose, sync, patience)
             try await run.perform(prepare, work)
         }
-        let interruption = Interruption { _ in
+        let interruption = Interruption(log: report.options.log) { _ in
             report.message("Stopping: finishing what is under way; again stops at once. The same command goes on.")
             report.stops()
             main.cancel()
@@ -124,10 +124,10 @@ struct UploadRun: Sendable {
         let file = try DatabaseFile(at: databaseOptions.database)
         if access != .making, access != .joining { try file.requireThere() }
         if access == .any { try file.requireFiles() } else { try file.requireOurs() }
-        let opened = try await transfer.openStorage(
-            for: file, makes: access == .making, writes: purpose != .pulling)
         // Before the database is marked as shared.
         try sync?.requireToken()
+        let opened = try await transfer.openStorage(
+            for: file, makes: access == .making, writes: purpose != .pulling)
         let database =
             access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file, isSynced: sync != nil)
         var options = transfer.managerOptions(opened.storage)

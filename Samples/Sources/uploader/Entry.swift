@@ -4,6 +4,7 @@ import UploaderKit
 @main
 enum Entry {
     static func main() async {
+        Console.openStreams()
         // Keys and tokens are in the environment.
         CoreDumps.disable()
         OpenFiles.raiseLimit()

@@ -39,7 +39,7 @@ struct RecoverCommand: AsyncParsableCommand {
 
     @Option(
         name: .long, help: ArgumentHelp("Where to write the database; there must be no file yet.", valueName: "path"),
-        completion: .file())
+        completion: .file(), transform: DatabaseFile.path(of:))
     var database: String?
 
     @Option(name: .long, help: ArgumentHelp("Which database, or the beginning of its id.", valueName: "id"))
@@ -91,6 +91,8 @@ struct RecoverCommand: AsyncParsableCommand {
             let (given, transfer) = (try GivenStorage(parsing: from), try TransferOptions.parse([]))
             let location = try given.argument.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
+            try given.argument.requireEncryption()
+            if let host = given.argument.namedHost { TrustedHosts().note(host) }
             let copies = RecoveryCopies(storage: try await given.argument.open(transfer, writes: false))
             let found = try await copies.find(id?.lowercased() ?? "").filter { copy in
                 (writer.map { copy.writer?.hasPrefix($0.lowercased()) ?? false } ?? true)
@@ -102,8 +104,6 @@ struct RecoverCommand: AsyncParsableCommand {
                     + (saved.map { " of \($0)" } ?? "")
                 throw UploaderError(
                     "There is no copy of a database\(which) on \(location). 'push --save-database' keeps them there.")
-            try given.argument.requireEncryption()
-            if let host = given.argument.namedHost { TrustedHosts().note(host) }
             }
             guard let database else { return try list(found.reversed()) }
             try await recover(found, to: database, copies, (location, given))

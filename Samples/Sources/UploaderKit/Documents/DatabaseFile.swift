@@ -19,6 +19,12 @@ struct DatabaseFile: Sendable {
         case another(hasLFS: Bool)
     }
 
+    /// Returns an argument as a path. SQLite takes a text that begins with `file:` for a URI, and `:memory:` for no file
+    /// at all.
+    static func path(of argument: String) -> String {
+        argument.hasPrefix("file:") || argument.hasPrefix(":") ? "./" + argument : argument
+    }
+
     let path: String
     let owner: Owner
     /// The storage that its files are on, as a run before wrote it down: see ``StorageMemory``.

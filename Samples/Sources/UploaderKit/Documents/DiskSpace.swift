@@ -27,6 +27,18 @@ struct DiskSpace: Sendable {
         free = max(available - 2 * Self.logByteCount(total), 0)
     }
 
+    /// What to add to words on a full disk, where files may also have reached the limit of this process.
+    static var limitWords: String {
+        var limit = rlimit()
+        #if canImport(Darwin)
+        let resource = RLIMIT_FSIZE
+        #else
+        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        #endif
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur != rlim_t.max, limit.rlim_cur < 1 << 62 else { return "" }
+        return ", or a file has reached the limit of 'ulimit -f', \(Format.bytes(Int64(clamping: limit.rlim_cur)))"
+    }
+
     /// How long the database's log may become before SQLite takes it in: its usual 4 MB, and less on a small disk.
     static func logByteCount(_ total: Int64) -> Int64 { min(max(total / 16, 256 << 10), 4_096_000) }
 }

@@ -104,7 +104,8 @@ enum DocumentDatabase {
         case .SQLITE_READONLY, .SQLITE_PERM:
             return UploaderError("The database \(path) may not be written. Check the permissions of it and its folder.")
         case _ where error.isForWantOfSpace:
-            return UploaderError("The disk that holds the database \(path) is full. Free some space.")
+            return UploaderError(
+                "The disk that holds the database \(path) is full\(DiskSpace.limitWords). Free some space.")
         case .SQLITE_CORRUPT:
             return UploaderError(
                 """
@@ -113,6 +114,9 @@ enum DocumentDatabase {
                 """)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return UploaderError("Another program holds the database \(path) locked. Try again when it has finished.")
+        case .SQLITE_IOERR:
+            return UploaderError(
+                "The database \(path) failed: \(error.message ?? "disk I/O error")\(DiskSpace.limitWords)")
         default: return UploaderError("The database \(path) failed: \(error.message ?? "\(error.resultCode)")")
         }
     }

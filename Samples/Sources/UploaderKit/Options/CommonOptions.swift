@@ -8,7 +8,7 @@ import Logging
 struct DatabaseOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("The SQLite database that holds the records.", valueName: "path"),
-        completion: .file())
+        completion: .file(), transform: DatabaseFile.path(of:))
     var database: String
 
     func validate() throws {

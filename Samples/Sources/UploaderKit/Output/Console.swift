@@ -9,9 +9,18 @@ import Darwin
 /// The two streams of the process, written whole lines at a time. A reader that has gone ends the process quietly.
 ///
 /// Nothing of the uploader is printed elsewhere, and nothing here without ``Printable``.
-enum Console {
+package enum Console {
     static func result(_ line: String) { write(Printable.text(line) + "\n", to: STDOUT_FILENO) }
     static func message(_ line: String) { write(Printable.text(line) + "\n", to: STDERR_FILENO) }
+
+    /// Opens `/dev/null` in the place of each standard stream that is closed, as in `uploader … >&-`. A file that gets
+    /// its number would have the lines in it.
+    package static func openStreams() {
+        for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+            // The lowest number that is free is this one.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
 
     /// Whether a person reads messages and can answer.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }

@@ -13,6 +13,9 @@ enum Words {
         case let error as DatabaseError: of(error)
         case is CancellationError: "it was cancelled"
         case let error as POSIXError: String(cString: strerror(error.code.rawValue))
+        case let error as CocoaError:
+            // Foundation says what is wrong, and not with which file.
+            (error.filePath.map { "\($0): " } ?? "") + error.localizedDescription
         case let error as any CustomStringConvertible where !(error is NSError): error.description
         // Foundation describes its errors with their domains and dictionaries.
         default: error.localizedDescription
@@ -31,6 +34,10 @@ enum Words {
         if error.code == .notMigrated {
             return
                 "the database has the LFS tables of an older version: open it once with the app that it belongs to"
+        }
+        if error.code == .database, let cause = error.cause as? DatabaseError { return of(cause) }
+        if error.code == .noSpace, !DiskSpace.limitWords.isEmpty {
+            return forShell(sentence(error.message)) + " Or the file is too large:\(DiskSpace.limitWords)."
         }
         return forShell(error.message)
     }
@@ -57,8 +64,9 @@ enum Words {
 
     private static func of(_ error: DatabaseError) -> String {
         switch error.resultCode {
-        case _ where error.isForWantOfSpace: "the disk that holds the database is full"
+        case _ where error.isForWantOfSpace: "the disk that holds the database is full\(DiskSpace.limitWords)"
         case .SQLITE_BUSY, .SQLITE_LOCKED: "another program holds the database locked"
+        case .SQLITE_IOERR: "the database failed: \(error.message ?? "disk I/O error")\(DiskSpace.limitWords)"
         default: "the database failed: \(error.message ?? "\(error.resultCode)")"
         }
     }

@@ -14,6 +14,7 @@ final class VerifyReporter: Sendable {
     }
 
     private let style: OutputStyle
+    var log: LogFile? { style.log }
     private let state = Mutex(State())
     private let start = ContinuousClock.now
     private let asksStorage: Bool

@@ -32,7 +32,7 @@ struct VerifyRun: Sendable {
     /// - Throws: `ExitCode` when something is left, or when the command could not do its job.
     func run() async throws {
         let main = Task { try await verify() }
-        let interruption = Interruption { _ in
+        let interruption = Interruption(log: report.log) { _ in
             report.message("Stopping: what was read and mended stays so; again stops at once.")
             main.cancel()
         } onStatus: {
