@@ -213,6 +213,29 @@ struct FollowTests {
         }
     }
 
+    @Test("A link that was named and leads elsewhere now is noticed, and all that it leads to is walked")
+    func replacedRoot() async throws {
+        try await following(
+            ["named"],
+            prepare: { folder in
+                for name in ["one", "two"] {
+                    let url = folder.appendingPathComponent(name)
+                    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+                    try Data().write(to: url.appendingPathComponent("in-\(name)"))
+                }
+                try FileManager.default.createSymbolicLink(
+                    atPath: folder.path + "/named", withDestinationPath: "one")
+            }
+        ) { app in
+            try FileManager.default.createSymbolicLink(atPath: app.folder.path + "/new", withDestinationPath: "two")
+            app.rename("new", to: "named")
+            #expect(try await app.next(["named/in-two"]).contains("named/in-two"))
+            #expect(app.notes.values == [.replaced(AssetName(app.folder.path + "/named"))])
+            try app.write("two/later")
+            #expect(try await app.next(["named/later"]).contains("named/later"))
+        }
+    }
+
     @Test("Everything is walked again after the time that was asked for")
     func rescan() async throws {
         try await following(rescan: .seconds(60)) { app in

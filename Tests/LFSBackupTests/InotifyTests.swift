@@ -95,6 +95,15 @@ struct InotifyTests {
         #expect(names.isEmpty && names.due == nil)
     }
 
+    @Test("A name that goes on changing is to be reported once, after a minute")
+    func unsettled() {
+        var names = SettlingNames(.seconds(5))
+        let reported = (0..<200).filter { names.note(AssetName("log"), "\($0)", at: .seconds($0)) }
+        #expect(reported == [60])
+        #expect(names.take(at: .seconds(300)).count == 1)
+        #expect(!names.note(AssetName("log"), "later", at: .seconds(400)))
+    }
+
     @Test("Some paths are reached by the names that lead to them, and by no others")
     func tree() {
         let tree = PathTree([AssetName("/a/b/c"), AssetName("/a/b/d"), AssetName("/a/b/c/e"), AssetName("/x")])

@@ -48,6 +48,54 @@ struct IngestTests {
         }
     }
 
+    @Test("The holes of a file take no room in its copy", arguments: [Kind.copying, .handle])
+    func holes(_ kind: Kind) async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            let source = try kind.source(SampleBytes.make(100_000), file)
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.seek(toOffset: 8 << 20)
+            try handle.write(contentsOf: SampleBytes.make(10))
+            try handle.truncate(atOffset: 16 << 20)
+            try handle.close()
+            let ingested = try await area.ingest(source, as: FileID.make())
+            #expect(ingested.byteCount == 16 << 20)
+            let copy = area.url.appendingPathComponent(ingested.id.text)
+            #expect(try Data(contentsOf: copy) == Data(contentsOf: file))
+            #expect(SparseFile.isSparse(try Descriptor.openForReading(copy.path).raw))
+        }
+    }
+
+    @Test("Zeros that are written out, and not a hole, are copied as they are")
+    func zeros() async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            try Data(count: 1 << 20).write(to: file)
+            let ingested = try await area.ingest(.copying(path: file.path), as: FileID.make())
+            let copy = area.url.appendingPathComponent(ingested.id.text)
+            #expect(!SparseFile.isSparse(try Descriptor.openForReading(copy.path).raw))
+        }
+    }
+
+    @Test("A handle with a count gives so many bytes, although others write behind them")
+    func limitedHandle() async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            let content = SampleBytes.make(2 * Self.chunk + 5)
+            try Data(content).write(to: file)
+            let writer = try FileHandle(forWritingTo: file)
+            try writer.seekToEnd()
+            try writer.write(contentsOf: Data("more".utf8))
+            let handle = try FileHandle(forReadingFrom: file)
+            let source = IngestSource.handle(handle, byteCount: Int64(content.count))
+            let ingested = try await area.ingest(source, as: FileID.make()) { _ in
+                #expect(throws: Never.self) { try writer.write(contentsOf: Data("more".utf8)) }
+            }
+            #expect(ingested.byteCount == Int64(content.count))
+            #expect(try Data(contentsOf: area.url.appendingPathComponent(ingested.id.text)) == Data(content))
+        }
+    }
+
     @Test("A file with a time beyond the year 2262 is ingested", arguments: [Kind.copying, .moving, .handle])
     func distantTime(_ kind: Kind) async throws {
         try await withArea { area, folder in

@@ -53,6 +53,33 @@ import Testing
         #expect(try await endpoint(["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"]) == "http://default:1")
     }
 
+    @Test("The services that a profile names have an endpoint for S3, which counts before the profile's own")
+    func services() async throws {
+        let config = """
+            [profile work]
+            endpoint_url = https://everything
+            services = local
+            [profile other]
+            services = missing
+            endpoint_url = https://other
+            [services local]
+            dynamodb =
+              endpoint_url = https://tables
+            s3 =
+              # as its manual says
+              endpoint_url = https://objects:9000
+              signature_version = s3v4
+            region = none
+            """
+        func endpoint(_ variables: [String: String], _ profile: String) async throws -> String? {
+            try await resolve(variables, config: config, profile: profile).endpoint?.absoluteString
+        }
+        #expect(try await endpoint([:], "work") == "https://objects:9000")
+        #expect(try await endpoint(["AWS_ENDPOINT_URL": "http://a"], "work") == "http://a")
+        #expect(try await endpoint(["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"], "work") == nil)
+        #expect(try await endpoint([:], "other") == "https://other")
+    }
+
     @Test func namesTheCertificates() async throws {
         #expect(try await resolve([:], config: Self.config).caBundle == "/default.pem")
         #expect(try await resolve(["AWS_CA_BUNDLE": "/a.pem"], config: Self.config).caBundle == "/a.pem")

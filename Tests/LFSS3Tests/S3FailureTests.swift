@@ -18,6 +18,18 @@ import Testing
             key: try key.map { try ObjectKey($0) }, signedAt: now, credentials: credentials)
     }
 
+    @Test("that an object is archived names its storage class and the request that restores it")
+    func archived() throws {
+        let body = """
+            <Error><Code>InvalidObjectState</Code><Message>The operation is not valid for the object's storage class\
+            </Message><StorageClass>DEEP_ARCHIVE</StorageClass></Error>
+            """
+        let response = HTTPResponse(head: HTTPResponseHead(status: 403), body: Array(body.utf8))
+        let message = S3Failure(response, key: try ObjectKey("a/b")).storageError.message
+        #expect(message.contains("archived in the storage class DEEP_ARCHIVE"), "\(message)")
+        #expect(message.contains("restore-object"), "\(message)")
+    }
+
     @Test(
         "may pass when it says so",
         arguments: [

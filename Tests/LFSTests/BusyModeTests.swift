@@ -25,7 +25,9 @@ struct BusyModeTests {
                 }
             }
             let waiting = try DatabasePool(path: host.databasePath, configuration: configuration)
-            let holding = try DatabasePool(path: host.databasePath, configuration: Configuration())
+            var holdingConfiguration = Configuration()
+            holdingConfiguration.allowsUnsafeTransactions = true
+            let holding = try DatabasePool(path: host.databasePath, configuration: holdingConfiguration)
             try await withManager(host, on: waiting, starts: false) { lfs in
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 isArmed.withLock { $0 = true }

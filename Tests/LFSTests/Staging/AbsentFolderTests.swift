@@ -69,26 +69,6 @@ struct AbsentFolderTests {
         }
     }
 
-    @Test("has moved with the database's folder, and its files are found there without the option")
-    func moved() async throws {
-        try await withHost { host in
-            let file = try await leave(host, located(host))
-            let paths = try await host.database.read { try String.fetchAll($0, sql: "SELECT path FROM lfs_location") }
-            #expect(!paths.isEmpty && paths.allSatisfy { $0.hasPrefix("./staging/") })
-            try host.database.close()
-            let moved = host.folder.deletingLastPathComponent().child("moved-\(UUID())")
-            try FileManager.default.moveItem(at: host.folder, to: moved)
-            defer { #expect(throws: Never.self) { try FileManager.default.moveItem(at: moved, to: host.folder) } }
-            let database = try TestHost.open(moved.child("recipes.sqlite").path)
-            try await withManager(host, on: database) { lfs in
-                #expect(try await read(file, lfs)?.count == 1_000)
-                try await lfs.waitForUploads()
-                #expect(try await database.read { try FileData.fetchOne($0, key: file.id)?.status } == .remote)
-            }
-            try database.close()
-        }
-    }
-
     @Test("is made anew if it is the store, and the files in the earlier one wait until it is back")
     func store() async throws {
         try await withHost { host in
