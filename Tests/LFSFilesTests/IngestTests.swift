@@ -62,7 +62,8 @@ struct IngestTests {
             #expect(ingested.byteCount == 16 << 20)
             let copy = area.url.appendingPathComponent(ingested.id.text)
             #expect(try Data(contentsOf: copy) == Data(contentsOf: file))
-            #expect(SparseFile.isSparse(try Descriptor.openForReading(copy.path).raw))
+            let opened = try Descriptor.openForReading(copy.path)
+            #expect(withExtendedLifetime(opened) { SparseFile.isSparse(opened.raw) })
         }
     }
 
@@ -73,7 +74,8 @@ struct IngestTests {
             try Data(count: 1 << 20).write(to: file)
             let ingested = try await area.ingest(.copying(path: file.path), as: FileID.make())
             let copy = area.url.appendingPathComponent(ingested.id.text)
-            #expect(!SparseFile.isSparse(try Descriptor.openForReading(copy.path).raw))
+            let opened = try Descriptor.openForReading(copy.path)
+            #expect(withExtendedLifetime(opened) { !SparseFile.isSparse(opened.raw) })
         }
     }
 

