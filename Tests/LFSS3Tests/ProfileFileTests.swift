@@ -35,7 +35,8 @@ import Testing
         #expect(file["default"]?["aws_secret_access_key"] == "a=b/c+d#e;f")
         #expect(
             file["profile work"] == [
-                "region": "us-east-1", "endpoint_url": "http://127.0.0.1:8333/#x", "s3": "", "empty": "",
+                "region": "us-east-1", "endpoint_url": "http://127.0.0.1:8333/#x", "s3": "", "s3.region": "nested",
+                "s3.addressing_style": "path", "empty": "",
             ])
         #expect(file["work"] == nil)
         #expect(file[""] == nil)

@@ -215,10 +215,14 @@ struct JSONReferenceTests {
             UPDATE lfs_state SET outageCode = 'unreachable', outageMessage = 'It is away.', outageSince = 1,
                 failingSince = 1, holdReason = 'no power', holdSince = 1;
             UPDATE uploader_storage SET changedAt = 1;
+            INSERT INTO lfs_tombstone (fileID, key, isHeld, status, byteCount, sha256, createdAt)
+            VALUES ('held', 'held', 1, 'remote', 1, '', '2026-01-01');
             """, in: session.file)
         try session.run("list")
         try session.run("status")
-        try TestDatabase.execute("UPDATE uploader_storage SET changedAt = NULL", in: session.file)
+        try TestDatabase.execute(
+            "UPDATE uploader_storage SET changedAt = NULL; DELETE FROM lfs_tombstone WHERE fileID = 'held'",
+            in: session.file)
         try FileManager.default.moveItem(at: aside, to: files)
         try session.run("push", "files")
         try unread(&session, entries[2])

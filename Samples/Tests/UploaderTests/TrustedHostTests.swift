@@ -117,7 +117,8 @@ struct TrustedHostTests {
     @Test(
         "The host of a storage is what the text names",
         arguments: [
-            ("dir:/mnt/backup", nil), ("s3://photos", nil), ("gs://photos", nil), ("azure://account/photos", nil),
+            ("dir:/mnt/backup", nil), ("s3://photos", nil), ("azure://account/photos", nil),
+            ("gs://photos", "storage.googleapis.com"),
             ("s3://photos?endpoint=https://S3.example:9000", "s3.example:9000"),
             ("webdav+https://nas.example/dav", "nas.example"), ("signed+https://nas.example:443/lfs", "nas.example"),
             ("signed+http://127.0.0.1:1/lfs", "localhost"),

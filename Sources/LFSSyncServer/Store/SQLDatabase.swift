@@ -65,6 +65,7 @@ public protocol SQLConnection {
     /// - Parameters:
     ///   - duration: how long each statement may take.
     ///   - isOver: whether statements have to end now, for connections that can ask while one runs.
+    ///   - body: runs the statements.
     /// - Throws: ``SQLFailure``, and what the closure throws.
     func limited<Value>(
         to duration: Duration, until isOver: @escaping () -> Bool, _ body: () throws -> Value
