@@ -7,10 +7,10 @@ struct RecoverCommand: AsyncParsableCommand {
         abstract: "Bring a database back that was lost, from the copy on its storage.",
         discussion: """
             The storage knows files by their ids: which is which stands in the database.
-            'push --save-database' keeps copies of it on the storage, the last three of each
-            machine, under <id>/lfs-recovery/. Without --database they are
-            listed; with it the newest one is written there, or that of --id where the
-            storage has several databases. 'pull' then fetches the files. A signing server
+            'push --save-database' keeps copies of it on the storage, the last three of
+            each machine, under <id>/lfs-recovery/. Without --database they are listed;
+            with it the newest one is written there, or that of --id where the storage
+            has several databases. 'pull' then fetches the files. A signing server
             has to be given the whole --id, which the first 'push --save-database' shows.
 
             A clone of a machine, or a database that was restored beside the old one, saves
