@@ -198,7 +198,7 @@ public final class SigningService: Sendable {
     }
 
     /// A short hash of a caller, as the log and the server's own URLs have it.
-    public static func hash(ofCaller caller: String) -> String { String(NamespaceClaims.hash(caller).prefix(16)) }
+    public static func hash(ofCaller caller: String) -> String { NamespaceClaims.shortHash(caller) }
 
     // MARK: The log
 

@@ -24,8 +24,8 @@ func systemWriteAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Boo
     return true
 }
 
-/// Writes all of the bytes at the current position, and leaves a hole for each block of zeros, since no row says whether
-/// the original had holes. Returns false with `errno` when it fails. A hole at the end needs `ftruncate`.
+/// Writes all of the bytes at the current position, and leaves a hole for each block of zeros, since no row says
+/// whether the original had holes. Returns false with `errno` when it fails. A hole at the end needs `ftruncate`.
 func systemWriteSparsely(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Bool {
     let blockSize = 64 << 10
     var offset = 0

@@ -4,7 +4,7 @@ public struct FollowOptions: Sendable {
     public var settle = Duration.seconds(5)
     /// How often everything is walked as well; nil for ``usualRescan`` while not all can be followed, and else never.
     public var rescan: Duration?
-    /// How often it is looked whether the paths that were named still lead to the same folders, which no system reports.
+    /// How often the follower looks whether the named paths still lead to the same folders. No system reports that.
     package var rootCheck = Duration.seconds(60)
     package var clock: any Clock<Duration> = ContinuousClock()
 

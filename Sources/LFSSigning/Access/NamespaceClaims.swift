@@ -37,6 +37,9 @@ final class NamespaceClaims: Sendable {
     /// The hash of a caller, as a claim and the log have it.
     static func hash(_ caller: String) -> String { ContentHash.hex(ofText: "lfs caller\n\(caller)") }
 
+    /// The beginning of the hash, as the log, budgets and the server's own URLs have it.
+    static func shortHash(_ caller: String) -> String { String(hash(caller).prefix(16)) }
+
     /// Ends what is under way.
     func stop() async { await lookups.stop() }
 

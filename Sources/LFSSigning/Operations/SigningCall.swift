@@ -13,7 +13,7 @@ struct SigningCall: Sendable {
     let caller: String
 
     /// The caller in budgets and in the server's own URLs.
-    var account: String { SigningService.hash(ofCaller: caller) }
+    var account: String { NamespaceClaims.shortHash(caller) }
 
     var signer: any ActionSigner { backend.signer(for: account) }
 

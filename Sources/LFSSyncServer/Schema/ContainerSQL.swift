@@ -159,7 +159,8 @@ struct ContainerSQL: Sendable {
             NOT EXISTS (SELECT 1 FROM sync_member e
                         WHERE e.scopeID = \(scope) AND e.tableName = '\(container.table)' AND e.key = \(id))
             """
-        let ofRow = "SELECT \(scope) AS s, m.id AS k FROM \(membershipsJoin) WHERE m.id = \(row).id"
+        let ofRow =
+            "SELECT \(scope) AS s, m.id AS k FROM \(membershipsJoin) WHERE m.id = \(row).id"
             + " AND m.\(memberContainer) = \(id)"
         // SQLite looks at the condition once, before the members.
         let others = """
@@ -216,11 +217,12 @@ struct ContainerSQL: Sendable {
     /// - Parameter account: the one whose grant may be another, besides the owner's; nil for all.
     private func grants(_ id: String, of account: String? = nil) -> String {
         let scope = scope(id)
-        let these = account.map { account in
-            """
-             AND accountID IN (\(account), (SELECT substr(c.scopeID, 9) FROM \(table) c WHERE c.id = \(id)))
-            """
-        } ?? ""
+        let these =
+            account.map { account in
+                """
+                 AND accountID IN (\(account), (SELECT substr(c.scopeID, 9) FROM \(table) c WHERE c.id = \(id)))
+                """
+            } ?? ""
         let isOwner =
             "SELECT 'owner' FROM \(table) c WHERE c.id = \(id) AND c.scopeID = 'account/' || sync_grant.accountID"
         let isMember = """

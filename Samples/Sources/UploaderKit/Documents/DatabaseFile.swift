@@ -19,8 +19,8 @@ struct DatabaseFile: Sendable {
         case another(hasLFS: Bool)
     }
 
-    /// Returns an argument as a path. SQLite takes a text that begins with `file:` for a URI, and `:memory:` for no file
-    /// at all.
+    /// Returns an argument as a path. SQLite takes a text that begins with `file:` for a URI, and `:memory:` for no
+    /// file at all.
     static func path(of argument: String) -> String {
         argument.hasPrefix("file:") || argument.hasPrefix(":") ? "./" + argument : argument
     }

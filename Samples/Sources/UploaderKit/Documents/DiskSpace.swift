@@ -35,7 +35,8 @@ struct DiskSpace: Sendable {
         #else
         let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
         #endif
-        guard getrlimit(resource, &limit) == 0, limit.rlim_cur != rlim_t.max, limit.rlim_cur < 1 << 62 else { return "" }
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur != rlim_t.max, limit.rlim_cur < 1 << 62
+        else { return "" }
         return ", or a file has reached the limit of 'ulimit -f', \(Format.bytes(Int64(clamping: limit.rlim_cur)))"
     }
 

@@ -4,15 +4,15 @@ import LFSPassphrase
 
 /// The code of a copy of the database, which shows that the copy comes from who knows the passphrase.
 ///
-/// The code is the comment of an empty last member of the gzip file (RFC 1952, 2.2 and 2.3), which other tools pass over:
+/// The code is the comment of an empty last member of the gzip file (RFC 1952, 2.2 and 2.3). Other tools pass over it:
 ///
 /// ```
 /// lfs-mac-1 <salt, 32 bytes in hexadecimal> <HMAC-SHA-256 in hexadecimal>
 /// ```
 ///
 /// The key is made of the passphrase by scrypt (N 2¹⁷, r 8, p 1) with the salt. The HMAC (RFC 2104) is over the text
-/// `lfs-recovery-1`, the database's id, the writer and the time, each with a newline, and the bytes before the member. So
-/// nobody without the passphrase can change a copy, or pass one off as that of another database or time.
+/// `lfs-recovery-1`, the database's id, the writer and the time, each with a newline, and the bytes before the member.
+/// So nobody without the passphrase can change a copy, or pass one off as that of another database or time.
 struct CopySeal: Sendable {
     static let variable = "LFS_RECOVERY_PASSPHRASE"
 
@@ -64,8 +64,8 @@ struct CopySeal: Sendable {
             guard let found else {
                 throw UploaderError(
                     """
-                    The copy \(copy.key) carries no code, so nothing shows that it comes from you: whoever can write to \
-                    the storage may have made it. \(advice)
+                    The copy \(copy.key) carries no code, so nothing shows that it comes from you: whoever can write \
+                    to the storage may have made it. \(advice)
                     """)
             }
             guard let seal = environment else {

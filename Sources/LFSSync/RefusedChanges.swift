@@ -24,8 +24,9 @@ struct RefusedChanges: Sendable {
 
     private func make(_ change: Change, of key: String, _ table: SyncedTable, _ db: Database) throws -> Bool {
         let name = table.name.quotedDatabaseIdentifier
-        let isThere = try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM \(name) WHERE id = ?)", arguments: [key]) ?? false
+        let isThere =
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM \(name) WHERE id = ?)", arguments: [key]) ?? false
         let columns = table.columns.filter { change.row[$0] != nil }
         let values = columns.map { change.row[$0]?.databaseValue ?? .null }
         switch change.operation {
