@@ -2,19 +2,19 @@ import Foundation
 
 /// A path as the database stores it: relative to the database's folder if it lies inside, so that an app can move its
 /// folder as a whole. Other paths are stored as they are.
-package enum NotedPath {
+enum NotedPath {
     private static let mark = "./"
 
     /// Returns the form to store.
     ///
     /// - Parameter databasePath: the file of the database; empty for one in memory.
-    package static func note(of path: String, databasePath: String) -> String {
+    static func note(of path: String, databasePath: String) -> String {
         guard let folder = folder(of: databasePath), path.hasPrefix(folder) else { return path }
         return mark + path.dropFirst(folder.count)
     }
 
     /// Returns the path behind a stored form.
-    package static func path(ofNote note: String, databasePath: String) -> String {
+    static func path(ofNote note: String, databasePath: String) -> String {
         guard note.hasPrefix(mark), let folder = folder(of: databasePath) else { return note }
         return folder + note.dropFirst(mark.count)
     }
