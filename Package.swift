@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One set of rules for every target: Swift 6, and imports that say what they expose.
+/// The settings of every target: Swift 6, and imports that state their access level.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -36,7 +36,7 @@ let package = Package(
         .library(name: "LFSS3", targets: ["LFSS3"]),
         .library(name: "LFSAzure", targets: ["LFSAzure"]),
         .library(name: "LFSWebDAV", targets: ["LFSWebDAV"]),
-        .library(name: "LFSSigning", targets: ["LFSSigning"]),
+        .library(name: "LFSSigningServer", targets: ["LFSSigningServer"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSCache", targets: ["LFSCache"]),
         .library(name: "LFSBackup", targets: ["LFSBackup"]),
@@ -50,7 +50,8 @@ let package = Package(
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
     traits: [
-        .trait(name: "Curl", description: "The HTTP engine on libcurl, for S3. An app without S3 switches it off."),
+        .trait(
+            name: "Curl", description: "The HTTP engine on libcurl. An app without network storages switches it off."),
         .trait(name: "ServiceLifecycle", description: "LFSManager is a Service, which ends on graceful shutdown."),
         .trait(name: "Metrics", description: "Counts, durations and the state of the queue, for swift-metrics."),
         .trait(name: "Tracing", description: "Spans around files that come in, go out and come back."),
@@ -74,7 +75,7 @@ let package = Package(
         .target(name: "CLinux"),
         .target(
             name: "LFSSystem", dependencies: ["CChecksum", "CLinux", crypto, logging], resources: [privacyManifest]),
-        .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
+        .target(name: "LFSStorage", dependencies: ["LFSSystem"]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
         .target(name: "LFSDatabase", dependencies: ["LFSSystem", grdb]),
@@ -95,10 +96,13 @@ let package = Package(
         .target(
             name: "LFSCurl",
             dependencies: [.target(name: "CCurl", condition: .when(traits: ["Curl"])), "LFSHTTP", "LFSSystem"]),
+        // On Linux only its tests are built: Foundation differs there.
+        .target(name: "LFSURLSession", dependencies: ["LFSHTTP", "LFSSystem"]),
         .target(
             name: "LFSHTTPStorage",
             dependencies: [
                 "LFSHTTP", "LFSStorage", "LFSSystem", crypto, logging,
+                .target(name: "LFSURLSession", condition: .when(platforms: [.macOS, .iOS])),
                 .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux], traits: ["Curl"])),
             ]),
         .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
@@ -108,7 +112,7 @@ let package = Package(
         .target(name: "LFSWire"),
         // What that server needs to hand out URLs, for any web framework.
         .target(
-            name: "LFSSigning",
+            name: "LFSSigningServer",
             dependencies: [
                 "LFSWire", "LFSS3", "LFSAzure", "LFSHTTPStorage", "LFSStorage", "LFSSystem", crypto, logging,
             ]),
@@ -118,7 +122,7 @@ let package = Package(
         .target(
             name: "LFSSync",
             dependencies: [
-                "LFS", "LFSDatabase", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", grdb, sqlite,
+                "LFSDatabase", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", grdb, sqlite,
             ]),
         // What that server needs to share rows between devices, for any web framework and any database.
         .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, sqlite, logging]),
@@ -143,14 +147,14 @@ let package = Package(
             ]),
 
         // Conformance suites and named faults, for the tests of an app too.
-        .target(name: "LFSTesting", dependencies: ["LFSSettings", "LFSStorage", "LFSSystem"]),
+        .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
 
         .target(
-            name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
+            name: "TestSupport", dependencies: ["LFSSystem", "LFSStorage", "LFSTransfer", "LFS"],
             path: "Tests/TestSupport"),
         .testTarget(name: "LFSSystemTests", dependencies: ["CChecksum", "CLinux", "LFSSystem", "TestSupport"]),
         .testTarget(
-            name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", logging]),
+            name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSTransferTests",
@@ -165,7 +169,11 @@ let package = Package(
             name: "LFSCacheTests",
             dependencies: ["LFSCache", "LFSDatabase", "LFSFiles", "LFSSystem", "TestSupport", grdb, logging]),
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP"]),
-        .testTarget(name: "LFSCurlTests", dependencies: ["LFSCurl", "LFSHTTP", "LFSSystem", "TestSupport"]),
+        // The contract of transports, with all engines, and what is special to each of them.
+        .testTarget(
+            name: "TransportTests",
+            dependencies: ["LFSCurl", "LFSURLSession", "LFSHTTP", "LFSSystem", "TestSupport"],
+            path: "Tests/HTTP/TransportTests"),
         .testTarget(
             name: "LFSHTTPStorageTests",
             dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
@@ -178,20 +186,19 @@ let package = Package(
         .testTarget(
             name: "LFSAzureTests",
             dependencies: [
-                "LFSAzure", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
-                crypto, grdb,
+                "LFSAzure", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", crypto,
             ]),
         .testTarget(
             name: "LFSWebDAVTests",
             dependencies: [
-                "LFSWebDAV", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
-                grdb,
+                "LFSWebDAV", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport",
             ]),
         .testTarget(name: "LFSWireTests", dependencies: ["LFSWire"]),
         .testTarget(
-            name: "LFSSigningTests",
+            name: "LFSSigningServerTests",
             dependencies: [
-                "LFSSigning", "LFSWire", "LFSS3", "LFSAzure", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem",
+                "LFSSigningServer", "LFSWire", "LFSS3", "LFSAzure", "LFSHTTPStorage", "LFSHTTP", "LFSStorage",
+                "LFSSystem",
                 "LFSTesting", "TestSupport", crypto, logging,
             ]),
         .testTarget(
@@ -207,17 +214,17 @@ let package = Package(
             name: "LFSSyncTests",
             dependencies: [
                 "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSStorage", "LFSS3", "LFSTesting", "LFSWire",
-                "LFSHTTP", "LFSSystem", "TestSupport", grdb, logging,
+                "LFSHTTPStorage", "LFSHTTP", "LFSSystem", "TestSupport", grdb, logging,
             ]),
         // One process of several in the tests of settings. No product needs it.
         .executableTarget(
             name: "settings-helper",
             dependencies: ["LFSSettings", "LFSSecretService", "LFSStorage", "LFSSystem", "TestSupport", grdb],
-            path: "Tests/SettingsHelper"),
+            path: "Tests/Settings/SettingsHelper"),
         .testTarget(
             name: "LFSSettingsTests",
             dependencies: [
-                "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSHTTP", "LFSS3",
+                "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSHTTP", "LFSS3",
                 "LFSSignedURL", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb,
                 logging,
             ],
@@ -232,10 +239,31 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
-                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSCache", "LFSTesting", grdb,
+                "LFS", "LFSS3", "LFSSigningServer", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings",
+                "LFSPassphrase",
+                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSCache", "LFSTesting", grdb, crypto,
             ]),
     ])
+
+/// The folders of `Sources`, which show the families of products. Those of `Tests` mirror them.
+let families = [
+    "Core": ["CChecksum", "CLinux", "LFSSystem", "LFSStorage", "LFSFiles", "LFSTransfer", "LFSDatabase", "LFS"],
+    "HTTP": ["LFSHTTP", "CCurl", "LFSCurl", "LFSURLSession", "LFSHTTPStorage"],
+    "Storages": ["LFSS3", "LFSAzure", "LFSWebDAV", "LFSSignedURL"],
+    "Sync": ["LFSWire", "LFSSync"],
+    "Server": ["LFSSigningServer", "LFSSyncServer"],
+    "Settings": ["LFSSettings", "LFSPassphrase", "LFSSecretService", "CSecret"],
+    "More": ["LFSCache", "LFSBackup", "LFSTesting"],
+]
+for (family, names) in families {
+    for target in package.targets {
+        if names.contains(target.name) {
+            target.path = "Sources/\(family)/\(target.name)"
+        } else if target.type == .test, names.contains(String(target.name.dropLast("Tests".count))) {
+            target.path = "Tests/\(family)/\(target.name)"
+        }
+    }
+}
 
 let targetsInC = ["CChecksum", "CLinux", "CSecret"]
 for target in package.targets where target.type != .system && !targetsInC.contains(target.name) {

@@ -15,7 +15,7 @@ import Darwin
 private enum ServerProgram {
     static let path = ProcessInfo.processInfo.environment["LFS_SERVER"]
 
-    /// One that nobody listens on now.
+    /// Returns a port that is free now.
     static func freePort() throws -> UInt16 {
         #if canImport(Glibc)
         let type = Int32(SOCK_STREAM.rawValue)
@@ -39,8 +39,8 @@ private enum ServerProgram {
     }
 }
 
-/// The steps of the page "Sync your own tables", with the built `lfs-server`, which `LFS_SERVER` names.
-@Suite("Sync your own tables", .enabled(if: ServerProgram.path != nil), .timeLimit(.minutes(10)))
+/// Tests of the steps of the page "Sync your own tables", with the built `lfs-server` at the path in `LFS_SERVER`.
+@Suite("Guide to syncing your own tables", .enabled(if: ServerProgram.path != nil), .timeLimit(.minutes(10)))
 struct OwnTablesTests {
     /// Runs the program with the words of a line of the page.
     private func start(_ line: String, in folder: URL) throws -> (process: Process, output: FileHandle) {
@@ -62,10 +62,11 @@ struct OwnTablesTests {
         return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The commands of the page, without the program's name and with the variable's value.
+    /// Returns the commands of the page, without the program's name and with the variable's value.
     private func commands() throws -> [String] {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md")
+            .deletingLastPathComponent()
+            .appendingPathComponent("Sources/Sync/LFSSync/LFSSync.docc/SyncYourOwnTables.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let lines = try #require(text.firstMatch(of: /```sh\n((?:.|\n)*?)```/)).1.split(separator: "\n").map(
             String.init)
@@ -73,13 +74,13 @@ struct OwnTablesTests {
         return lines.dropFirst().map { $0.replacing("$share", with: value).replacing("lfs-server ", with: "") }
     }
 
-    private func client(_ database: DatabasePool, _ url: String, _ token: String) async throws -> SyncClient {
+    private func client(_ database: DatabasePool, url: String, token: String) async throws -> SyncClient {
         var options = SyncOptions(server: try #require(URL(string: url))) { token }
         options.allowsPlainHTTP = true
         return try await SyncClient.open(database, options: options)
     }
 
-    @Test("The steps do what the page says, on two accounts and a real server")
+    @Test("The steps of the page work with two accounts and a real server")
     func steps() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -101,7 +102,9 @@ struct OwnTablesTests {
         }
         let url = try #require(
             String(data: output.availableData, encoding: .utf8)?.trimmingCharacters(in: .whitespacesAndNewlines))
-        let (one, two) = (try await client(ann, url, tokens[0]), try await client(bob, url, tokens[1]))
+        let (one, two) = (
+            try await client(ann, url: url, token: tokens[0]), try await client(bob, url: url, token: tokens[1])
+        )
 
         let storage = InMemoryStorage()
         let lfs = try await LFSManager.open(ann, options: LFSOptions(storage: storage))
@@ -109,10 +112,10 @@ struct OwnTablesTests {
         try lfs.start()
         try other.start()
         try await ann.write { try $0.execute(sql: "INSERT INTO album VALUES ('summer', 'Summer'), ('own', 'Own')") }
-        try await host.addPhoto(Data("a picture".utf8), to: "summer", lfs, ann)
+        try await host.addPhoto(Data("a picture".utf8), to: "summer", lfs: lfs, database: ann)
         try await lfs.waitForUploads()
         for sync in [one, two] { try await sync.synchronize() }
-        try await host.share("summer", with: "bob", one, ann)
+        try await host.share("summer", with: "bob", sync: one, database: ann)
         for sync in [one, two] { try await sync.synchronize() }
 
         #expect(try await host.albums(bob).map(\.title) == ["Summer"])
@@ -122,15 +125,15 @@ struct OwnTablesTests {
         let photo = try #require(try await host.photos(of: "summer", bob).first)
         #expect(try await other.data(of: photo) == Data("a picture".utf8))
         await #expect(throws: OwnTables.NoSuchAccount.self) {
-            try await host.share("summer", with: "cat", one, ann)
+            try await host.share("summer", with: "cat", sync: one, database: ann)
         }
 
-        try await host.letReadAll("bob", one, ann)
+        try await host.letReadAll("bob", sync: one, database: ann)
         for sync in [one, two] { try await sync.synchronize() }
         #expect(try await host.albums(bob).map(\.title) == ["Own", "Summer"])
         #expect(try await bob.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM photo") } == 1)
 
-        // Both are withdrawn.
+        // Both permissions are withdrawn.
         try await ann.write { try $0.execute(sql: "DELETE FROM partner; DELETE FROM album_user") }
         for sync in [one, two] { try await sync.synchronize() }
         #expect(try await host.albums(bob).isEmpty)

@@ -3,33 +3,34 @@ import GRDB
 import LFS
 import LFSS3
 import LFSStorage
+import LFSTesting
 import Testing
 
-@Suite("What the documentation shows", .timeLimit(.minutes(10)))
+@Suite("Examples of the documentation", .timeLimit(.minutes(10)))
 struct SnippetTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private static let pages: [String] = {
-        let catalog = "Sources/LFS/LFS.docc"
+        let catalog = "Sources/Core/LFS/LFS.docc"
         let names =
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
         let products = [
-            "LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase", "LFSSecretService",
-            "LFSBackup", "LFSCache",
-        ]
+            "Storages/LFSS3", "Server/LFSSigningServer", "Sync/LFSSync", "Server/LFSSyncServer", "Settings/LFSSettings",
+            "Settings/LFSPassphrase", "Settings/LFSSecretService", "More/LFSBackup", "More/LFSCache",
+        ].map { URL(fileURLWithPath: "Sources/\($0)", relativeTo: root) }
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
-            + products.map { "Sources/\($0)/\($0).docc/\($0).md" }
-            + ["Settings", "SecretsWithoutADesktop"].map { "Sources/LFSSettings/LFSSettings.docc/\($0).md" }
+            + products.map { "\($0.relativePath)/\($0.lastPathComponent).docc/\($0.lastPathComponent).md" }
+            + ["Settings", "SecretsWithoutADesktop"].map { "Sources/Settings/LFSSettings/LFSSettings.docc/\($0).md" }
             + [
-                "Sources/LFSCache/LFSCache.docc/Caches.md",
-                "Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md",
-                "Sources/LFSBackup/LFSBackup.docc/BackUpFolders.md",
+                "Sources/More/LFSCache/LFSCache.docc/Caches.md",
+                "Sources/Sync/LFSSync/LFSSync.docc/SyncYourOwnTables.md",
+                "Sources/More/LFSBackup/LFSBackup.docc/BackUpFolders.md",
             ]
     }()
 
-    @Test("Every Swift example is code that this target compiles", arguments: pages)
+    @Test("Every Swift example of the documentation is compiled", arguments: pages)
     func compiled(page: String) throws {
         let text = try String(contentsOf: Self.root.appendingPathComponent(page), encoding: .utf8)
         let compiled = try Self.snippets()
@@ -38,7 +39,7 @@ struct SnippetTests {
         }
     }
 
-    @Test("There are examples, and snippets that nobody shows are none")
+    @Test("Every compiled snippet is shown on a page")
     func shown() throws {
         let blocks = try Self.pages.flatMap {
             Self.blocks(in: try String(contentsOf: Self.root.appendingPathComponent($0), encoding: .utf8))
@@ -47,7 +48,7 @@ struct SnippetTests {
         for snippet in try Self.snippets() { #expect(blocks.contains(snippet), "No page shows:\n\(snippet)") }
     }
 
-    @Test("The README's example runs as it stands")
+    @Test("The example of the README runs unchanged")
     func readme() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -61,17 +62,17 @@ struct SnippetTests {
         #expect(try Data(contentsOf: try #require(photo.url)).count == 100_000)
     }
 
-    @Test("The README's table names tests that exist")
+    @Test("Every test that the README names exists")
     func namedTests() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
         let names = readme.matches(of: /`(\w+Tests)`/).map { String($0.1) }
         #expect(names.count >= 5)
-        let folders = ["Tests", "Samples/Tests"].map { Self.root.appendingPathComponent($0).path }
+        let folders = ["Tests", "Samples/Uploader/Tests"].map { Self.root.appendingPathComponent($0).path }
         let files = try folders.flatMap { try FileManager.default.subpathsOfDirectory(atPath: $0) }
         for name in names { #expect(files.contains { $0.hasSuffix("/\(name).swift") }, "There is no \(name)") }
     }
 
-    @Test("The README names the products of the package, and no others")
+    @Test("The README names all products of the package and no others")
     func products() throws {
         let (readme, manifest) = (try Self.text("README.md"), try Self.text("Package.swift"))
         let table = readme.components(separatedBy: "| for | products |")
@@ -82,9 +83,9 @@ struct SnippetTests {
         #expect(!made.isEmpty)
     }
 
-    @Test("The table of S3 servers says what the code does")
+    @Test("The table of S3 servers matches the code")
     func servers() throws {
-        let page = Self.root.appendingPathComponent("Sources/LFSS3/LFSS3.docc/LFSS3.md")
+        let page = Self.root.appendingPathComponent("Sources/Storages/LFSS3/LFSS3.docc/LFSS3.md")
         let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
         let expected = S3Provider.all.map { provider in
             let checksum = provider.checksumHeader == .sha256 ? "`x-amz-checksum-sha256`" : "`Content-MD5`"
@@ -97,18 +98,27 @@ struct SnippetTests {
         #expect(rows.map(String.init) == expected)
     }
 
+    @Test("The tutorial of a storage shows the number of conformance checks")
+    func checks() throws {
+        let page = try Self.text("Sources/Core/LFS/LFS.docc/WriteANewStorage.md")
+        #expect(page.contains("with \(StorageConformance.checks.count) test cases passed"))
+        let refused = "a source whose bytes do not match its checksum is refused and leaves nothing"
+        #expect(page.contains("In \"\(refused)\": expected that the upload fails."))
+        #expect(StorageConformance.checks.contains { $0.name == refused })
+    }
+
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    /// The Swift blocks of a page.
+    /// Returns the Swift blocks of a page.
     private static func blocks(in text: String) -> [String] {
         text.components(separatedBy: "```swift\n").dropFirst().map { part in
             part.components(separatedBy: "\n```")[0]
         }
     }
 
-    /// What stands between `// snippet` and `// end` in the compiled files, without its indentation.
+    /// Returns the text between `// snippet` and `// end` in the compiled files, without its indentation.
     private static func snippets() throws -> [String] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Snippets")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)

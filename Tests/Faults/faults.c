@@ -14,6 +14,8 @@
 //   LFS_FAULT_FSYNCDIR   of fsync() of a folder
 //   LFS_FAULT_FLOCK      of flock()
 //
+//   LFS_FAULT_OWNER      the user who owns all files below LFS_FAULT_ROOT, as on a mount that stores no owners
+//
 //   LFS_FAULT_THREADS    how many threads the process may have: more cannot be made
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -148,6 +150,38 @@ int ftruncate(int file, off_t length) { return !is_short && strikes(WRITING, fil
 int ftruncate64(int file, off64_t length) {
     return !is_short && strikes(WRITING, file, NULL) ? -1 : REAL(ftruncate64)(file, length);
 }
+// Whether an open file, or a name in an open folder, is below LFS_FAULT_ROOT. Keeps errno.
+static int is_below_root(int file, const char *name) {
+    const char *folder = getenv("LFS_FAULT_ROOT");
+    if (!folder) return 0;
+    size_t size = strlen(folder);
+    if (name && name[0] == '/') return !strncmp(name, folder, size);
+    int before = errno;
+    char link[64] = "/proc/self/cwd", path[4096];
+    if (file != AT_FDCWD) snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    errno = before;
+    return length >= (ssize_t)size && !strncmp(path, folder, size);
+}
+
+// Replaces the owner in a status that was read without an error.
+static int with_owner(int result, int file, const char *name, struct stat *status) {
+    const char *owner = getenv("LFS_FAULT_OWNER");
+    if (!result && owner && is_below_root(file, name)) status->st_uid = atoi(owner);
+    return result;
+}
+
+int stat(const char *path, struct stat *status) {
+    return with_owner(REAL(stat)(path, status), AT_FDCWD, path, status);
+}
+int lstat(const char *path, struct stat *status) {
+    return with_owner(REAL(lstat)(path, status), AT_FDCWD, path, status);
+}
+int fstat(int file, struct stat *status) { return with_owner(REAL(fstat)(file, status), file, NULL, status); }
+int fstatat(int folder, const char *path, struct stat *status, int flags) {
+    return with_owner(REAL(fstatat)(folder, path, status, flags), folder, path, status);
+}
+
 // Whether a file system has no such call for this file. Then errno is set.
 static int lacks(const char *variable, int file, int only_folders) {
     const char *number = getenv(variable), *folder = getenv("LFS_FAULT_ROOT");

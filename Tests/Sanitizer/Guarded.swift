@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// One value behind a mutex and one beside it, changed by four threads. With `race` the one beside it has no lock.
+/// A value behind a mutex and a plain value, changed by four threads. With `race` the plain value has no lock.
 final class Shared: Sendable {
     let guarded = Mutex<[Int]>([])
     nonisolated(unsafe) var open = 0

@@ -23,10 +23,7 @@ launch_lfs_server() {
     endpoint="http://127.0.0.1:$listen/lfs"
     health=$endpoint
     tokens=$folder/tokens
-    # The token is the last line.
-    secretKey=$("$lfs_server" token add --tokens "$tokens" one) || return
-    accessKey=$("$lfs_server" token add --tokens "$tokens" two) || return
-    secretKey=${secretKey##*[[:space:]]}
-    accessKey=${accessKey##*[[:space:]]}
+    secretKey=$("$lfs_server" token add --tokens "$tokens" --account one) || return
+    accessKey=$("$lfs_server" token add --tokens "$tokens" --account two) || return
     launch lfs-server "$@" "$lfs_server" serve --listen "127.0.0.1:$listen" --storage "$storage" --tokens "$tokens"
 }

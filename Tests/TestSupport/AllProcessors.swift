@@ -1,9 +1,9 @@
 import Foundation
 
-/// Runs the body with each number, begun in their order: twice as many at once as there are processors, for each waits
-/// for its databases at times. The first error ends it.
+/// Runs the body with each number, started in order, with two tasks per processor, because each task sometimes waits
+/// for its databases. The first error ends the run.
 ///
-/// - Parameter onProgress: gets the number below which all are done, each time that it has grown.
+/// - Parameter onProgress: receives the number below which all are done, each time it grows.
 package func forEachOnAllProcessors(
     _ numbers: Range<Int>, _ body: @escaping @Sendable (Int) async throws -> Void,
     onProgress: (Int) -> Void = { _ in }

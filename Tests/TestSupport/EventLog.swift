@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What happened, in order; a test waits until it shows what the test wants to see.
+/// The events in order. A test waits until they meet its condition.
 ///
-/// Owner of its state: the mutex.
+/// The mutex owns the state.
 package final class EventLog<Event: Sendable>: Sendable {
     private struct State {
         var events: [Event] = []
@@ -30,7 +30,7 @@ package final class EventLog<Event: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
                     if Task.isCancelled || isMet(state.events) { return true }
-                    state.watchers.add(id, isMet, continuation)
+                    state.watchers.add(id, isMet: isMet, continuation: continuation)
                     return false
                 }
                 if isReady { continuation.resume() }
@@ -41,7 +41,7 @@ package final class EventLog<Event: Sendable>: Sendable {
     }
 }
 
-/// Those who wait for a condition. A part of the state that it is about, under the same lock.
+/// The tasks that wait for a condition. They are part of the state that the condition reads, under the same lock.
 struct Watchers<Value: Sendable>: Sendable {
     typealias Condition = @Sendable (Value) -> Bool
 
@@ -53,7 +53,7 @@ struct Watchers<Value: Sendable>: Sendable {
         return lastID
     }
 
-    mutating func add(_ id: Int, _ isMet: @escaping Condition, _ continuation: CheckedContinuation<Void, Never>) {
+    mutating func add(_ id: Int, isMet: @escaping Condition, continuation: CheckedContinuation<Void, Never>) {
         waiting[id] = (isMet, continuation)
     }
 

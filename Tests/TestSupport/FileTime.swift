@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Gives a file a time of its last change of content, also one that Foundation's dates do not hold exactly.
+/// Sets the modification time of a file, including times that Foundation's dates do not hold exactly.
 package func setModified(_ file: URL, seconds: Int, nanoseconds: Int = 0) throws {
     let time = timespec(tv_sec: seconds, tv_nsec: nanoseconds)
     var status = stat()

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Inputs for a parser, made from valid ones by changes at random. They follow from a seed, so that a crash can be
+/// Inputs for a parser, made from valid ones by random changes. A seed determines them, so that a crash can be
 /// repeated.
 ///
-/// `LFS_FUZZ_ROUNDS` sets how many there are, `LFS_FUZZ_SEED` with which numbers they begin.
+/// `LFS_FUZZ_ROUNDS` sets the number of inputs, and `LFS_FUZZ_SEED` the seed.
 package struct FuzzedInputs: Sequence, IteratorProtocol {
     private let samples: [[UInt8]]
     private var random: SeededGenerator
@@ -11,7 +11,7 @@ package struct FuzzedInputs: Sequence, IteratorProtocol {
 
     /// - Parameters:
     ///   - samples: valid inputs, at least one.
-    ///   - usual: how many inputs there are where the environment sets no number.
+    ///   - usual: the number of inputs if the environment sets none.
     package init(_ samples: [[UInt8]], usual: Int = 2_000) {
         let environment = ProcessInfo.processInfo.environment
         self.samples = samples
@@ -46,7 +46,7 @@ package struct FuzzedInputs: Sequence, IteratorProtocol {
         }
     }
 
-    /// Puts an extreme number in the place of the next one.
+    /// Replaces the next number by an extreme one.
     private mutating func replaceNumber(in bytes: inout [UInt8], from place: Int) {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         guard let start = bytes[place...].firstIndex(where: digits.contains) else { return }

@@ -3,9 +3,9 @@ package import LFSSystem
 package import LFSTransfer
 import Synchronization
 
-/// A durable queue that forgets at the end of the test: due times by a manual clock, and every call on record.
+/// A queue in memory for tests, with due times on a manual clock. It records every call.
 ///
-/// Owner of its state: the mutex.
+/// The mutex owns the state.
 package final class InMemoryJournal: TransferJournal {
     package enum Ending: Hashable, Sendable {
         case uploaded, failed(StorageError.Code), skipped
@@ -21,12 +21,13 @@ package final class InMemoryJournal: TransferJournal {
         var sentSince: Duration = .zero
         var due: Duration = .zero
         var ending: Ending?
+        var isDeleted = false
     }
 
     private struct State {
         var order: [FileID] = []
         var entries: [FileID: Entry] = [:]
-        /// Entries before this place of the order have ended.
+        /// The index of the first entry that may not have ended.
         var firstOpen = 0
         var records: [[TransferOutcome]] = []
         var endedCount = 0
@@ -35,7 +36,7 @@ package final class InMemoryJournal: TransferJournal {
         var failingPages = 0
     }
 
-    /// Asked before every upload; by default it is the same source for every job.
+    /// Decides on each upload. By default every job has the same source.
     package typealias Check = @Sendable (TransferJob) async throws -> UploadDecision
 
     private let clock: ManualClock
@@ -47,9 +48,9 @@ package final class InMemoryJournal: TransferJournal {
         self.answer = check
     }
 
-    // MARK: What a test does
+    // MARK: Actions of a test
 
-    /// Adds jobs that are due at once. Their byte counts decide on lanes only.
+    /// Adds jobs that are due at once. Their byte counts only determine their lanes.
     package func add(_ ids: [FileID], byteCount: Int64 = 1) throws {
         let entries = try ids.map { Entry(id: $0, key: try ObjectKey("test/" + $0.name), byteCount: byteCount) }
         state.withLock { state in
@@ -60,7 +61,7 @@ package final class InMemoryJournal: TransferJournal {
         }
     }
 
-    /// Lets the next calls fail as a database does that is busy.
+    /// Lets the next calls fail, as a busy database does.
     package func failNext(records: Int = 0, pages: Int = 0) {
         state.withLock { state in
             state.failingRecords += records
@@ -68,7 +69,7 @@ package final class InMemoryJournal: TransferJournal {
         }
     }
 
-    /// Ends a job as a row does that is deleted.
+    /// Ends a job, as the deletion of its row does.
     package func withdraw(_ id: FileID) {
         state.withLock { state in
             if state.entries[id]?.ending == nil { state.endedCount += 1 }
@@ -76,19 +77,25 @@ package final class InMemoryJournal: TransferJournal {
         }
     }
 
-    // MARK: What a test sees
+    /// Ends a job, as the deletion of its row during the upload does.
+    package func delete(_ id: FileID) {
+        withdraw(id)
+        state.withLock { $0.entries[id]?.isDeleted = true }
+    }
 
-    /// How jobs ended; those that have not are not in it.
+    // MARK: Observations of a test
+
+    /// The endings of jobs, without those that have not ended.
     package var endings: [FileID: Ending] { state.withLock { $0.entries.compactMapValues(\.ending) } }
     package var endedCount: Int { state.withLock { $0.endedCount } }
     package func attempts(of id: FileID) -> Int? { state.withLock { $0.entries[id]?.attempts } }
-    /// Every batch that was written.
+    /// Every recorded batch.
     package var records: [[TransferOutcome]] { state.withLock { $0.records } }
-    /// What was noted about the storage as a whole, in order.
+    /// The recorded states of the storage as a whole, in order.
     package var outages: [StorageError.Code?] { state.withLock { $0.outages } }
-    /// The size of every page that was read.
+    /// The size of each page that was read.
     package let reads = EventLog<Int>()
-    /// When a job is due, on the manual clock.
+    /// Returns the due time of a job on the manual clock.
     package func due(_ id: FileID) -> Duration? { state.withLock { $0.entries[id]?.due } }
 
     // MARK: TransferJournal
@@ -109,7 +116,7 @@ package final class InMemoryJournal: TransferJournal {
                     TransferLane(byteCount: entry.byteCount) == lane
                 else { continue }
                 if entry.due <= now {
-                    page.jobs.append(Self.job(entry, now))
+                    page.jobs.append(Self.job(entry, now: now))
                 } else {
                     page.nextDue = min(page.nextDue ?? .seconds(1_000_000), entry.due - now)
                 }
@@ -122,18 +129,19 @@ package final class InMemoryJournal: TransferJournal {
 
     package func check(_ job: TransferJob) async throws -> UploadDecision { try await answer(job) }
 
-    package func record(_ outcomes: [TransferOutcome]) async throws {
+    package func record(_ outcomes: [TransferOutcome]) async throws -> Set<FileID> {
         let now = clock.now.offset
-        try state.withLock { state in
+        return try state.withLock { state in
             if state.failingRecords > 0 {
                 state.failingRecords -= 1
                 throw JournalIsBusy()
             }
             state.records.append(outcomes)
             for outcome in outcomes where state.entries[outcome.job.id]?.ending == nil {
-                Self.apply(outcome, now, to: &state.entries[outcome.job.id])
+                Self.apply(outcome, now: now, to: &state.entries[outcome.job.id])
                 if state.entries[outcome.job.id]?.ending != nil { state.endedCount += 1 }
             }
+            return Set(outcomes.map(\.job.id).filter { state.entries[$0]?.isDeleted == true })
         }
     }
 
@@ -143,14 +151,14 @@ package final class InMemoryJournal: TransferJournal {
 
     package func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws {}
 
-    private static func job(_ entry: Entry, _ now: Duration) -> TransferJob {
+    private static func job(_ entry: Entry, now: Duration) -> TransferJob {
         TransferJob(
             id: entry.id, key: entry.key, byteCount: entry.byteCount, content: .ofNothing,
             attempts: entry.attempts, lastError: entry.lastError,
             sending: SendBudget(byteCount: entry.sending.byteCount, age: now - entry.sentSince), checkpoint: nil)
     }
 
-    private static func apply(_ outcome: TransferOutcome, _ now: Duration, to entry: inout Entry?) {
+    private static func apply(_ outcome: TransferOutcome, now: Duration, to entry: inout Entry?) {
         switch outcome.result {
         case .uploaded: entry?.ending = .uploaded
         case .skipped: entry?.ending = .skipped
@@ -166,12 +174,12 @@ package final class InMemoryJournal: TransferJournal {
     }
 }
 
-/// The error of a journal that could not be read or written just then.
+/// The error of a journal that is temporarily not readable or writable.
 package struct JournalIsBusy: Error {
     package init() {}
 }
 
 extension TransferJob.Content {
-    /// For jobs whose bytes nobody reads.
+    /// The content of jobs whose bytes are not read.
     package static let ofNothing = TransferJob.Content(sha256: "", contentType: nil, name: nil)
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A clock that a test moves: a sleep ends when ``advance(by:)`` passes its deadline, or with its task.
+/// A clock that a test advances. A sleep ends when ``advance(by:)`` passes its deadline, or when its task is cancelled.
 ///
-/// Owner of its state: the mutex.
+/// The mutex owns the state.
 package final class ManualClock: Clock {
     package struct Instant: InstantProtocol {
         package var offset: Duration
@@ -18,7 +18,7 @@ package final class ManualClock: Clock {
         var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var watchers = Watchers<[Duration]>()
 
-        /// How long the sleepers still sleep, shortest first.
+        /// The remaining times of the sleepers, shortest first.
         var remaining: [Duration] { sleepers.values.map { $0.deadline.offset - now.offset }.sorted() }
     }
 
@@ -53,7 +53,7 @@ package final class ManualClock: Clock {
         }
     }
 
-    /// Moves the time on and wakes those whose sleep is over.
+    /// Advances the time and wakes the sleepers that are due.
     package func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now = state.now.advanced(by: duration)
@@ -64,7 +64,7 @@ package final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when the times that sleepers still sleep, shortest first, meet a condition, or when the task is
+    /// Returns when the remaining times of the sleepers, shortest first, meet a condition, or when the task is
     /// cancelled.
     package func waitForSleepers(until isMet: @escaping @Sendable ([Duration]) -> Bool = { !$0.isEmpty }) async {
         let id = state.withLock { $0.watchers.makeID() }
@@ -72,7 +72,7 @@ package final class ManualClock: Clock {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
                     if Task.isCancelled || isMet(state.remaining) { return true }
-                    state.watchers.add(id, isMet, continuation)
+                    state.watchers.add(id, isMet: isMet, continuation: continuation)
                     return false
                 }
                 if isReady { continuation.resume() }
@@ -82,7 +82,7 @@ package final class ManualClock: Clock {
         }
     }
 
-    /// Moves the time to the end of the shortest sleep again and again, until the task is cancelled.
+    /// Repeatedly advances the time to the end of the shortest sleep, until the task is cancelled.
     package func runFreely() async {
         while !Task.isCancelled {
             await waitForSleepers()

@@ -1,13 +1,13 @@
 #if os(Linux)
 import Glibc
 
-/// The memory that this process uses, in bytes: what is resident, or what is allocated where the address sanitizer
-/// counts, since that keeps what was freed for a while.
+/// Returns the memory that this process uses, in bytes. This is the resident memory. With the address sanitizer it is
+/// the allocated memory, because the sanitizer keeps freed memory for a while.
 package func memoryInUse() throws -> Int {
     if let count = dlsym(nil, "__sanitizer_get_current_allocated_bytes") {
         return unsafeBitCast(count, to: (@convention(c) () -> Int).self)()
     }
-    // Resident pages are the second number (proc_pid_statm(5)).
+    // The second field is the number of resident pages (proc_pid_statm(5)).
     let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     defer { close(file) }
     var text = [UInt8](repeating: 0, count: 128)

@@ -1,8 +1,8 @@
 package import LFSSystem
 
-/// In tests of what does not care what ids look like a file has a name of up to 16 letters.
+/// Names of up to 16 letters for files, for tests that do not depend on the form of ids.
 extension FileID {
-    /// The id whose bytes are those of a short text.
+    /// Creates the id whose bytes are those of a short text.
     package init(named name: String) {
         precondition(name.utf8.count <= 16, "'\(name)' is too long for an id.")
         let digits = name.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -12,7 +12,7 @@ extension FileID {
         self = id
     }
 
-    /// The short text that the id was made of.
+    /// The short text that the id was created from.
     package var name: String {
         let digits = Array(text.utf8.filter { $0 != 0x2D }).map { $0 < 0x40 ? $0 - 0x30 : $0 - 0x57 }
         let bytes = stride(from: 0, to: 32, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Content for tests.
 package enum SampleBytes {
-    /// Bytes that do not repeat within any chunk; the same for the same seed.
+    /// Returns bytes that do not repeat within any chunk. The same seed gives the same bytes.
     package static func make(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
         let words = (0..<(byteCount + 7) / 8).map { _ in generator.next() }
@@ -27,7 +27,7 @@ package enum SampleBytes {
     }
 }
 
-/// SplitMix64: a small generator whose numbers follow from its seed, so that a failure can be repeated.
+/// SplitMix64, a small generator. The seed determines its numbers, so that a failure can be repeated.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -43,13 +43,13 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return word ^ (word >> 31)
     }
 
-    /// The next number below another one, which is at least 1.
+    /// Returns a random number below the limit, which must be at least 1.
     package mutating func next(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 }
 
 /// A generator that several tasks share.
 ///
-/// Owner of the numbers: the mutex.
+/// The mutex owns the numbers.
 package final class LockedGenerator: Sendable {
     private let generator: Mutex<SeededGenerator>
 

@@ -8,41 +8,41 @@ import Musl
 import Darwin
 #endif
 
-/// Runs a command quietly, found by `PATH`. Returns whether it succeeded. Blocks the thread.
+/// Runs a command quietly, found by `PATH`. Returns true if it succeeded. Blocks the thread.
 ///
 /// Foundation's `Process` reads past the names in `/proc/self/fd`, which the address sanitizer reports.
 @discardableResult
-package func runTool(_ name: String, _ arguments: [String]) throws -> Bool {
-    try ToolRun(name, arguments).run() == 0
+package func runTool(_ name: String, arguments: [String]) throws -> Bool {
+    try ToolRun(name, arguments: arguments).run() == 0
 }
 
-/// One run of a command.
+/// A single run of a command.
 package struct ToolRun: Sendable {
     /// A path, or a name that `PATH` finds.
     package var tool: String
     package var arguments: [String]
-    /// What the command sees; nil for what this process sees.
+    /// The environment of the command, or nil for the environment of this process.
     package var environment: [String: String]?
-    /// The file that takes what it prints, errors included; nil throws that away.
+    /// The file for the output, errors included. Nil discards the output.
     package var output: URL?
 
-    package init(_ tool: String, _ arguments: [String]) {
+    package init(_ tool: String, arguments: [String]) {
         self.tool = tool
         self.arguments = arguments
     }
 
-    /// Returns the exit status, or 128 and the number of the signal that ended it. Blocks the thread.
+    /// Returns the exit status, or 128 plus the number of the signal that ended the command. Blocks the thread.
     package func run() throws -> Int32 {
         var actions = FileActions()
         defer { actions.destroy() }
-        try actions.open(0, "/dev/null", O_RDONLY)
-        try actions.open(1, output?.path ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC)
+        try actions.open(0, path: "/dev/null", flags: O_RDONLY)
+        try actions.open(1, path: output?.path ?? "/dev/null", flags: O_WRONLY | O_CREAT | O_TRUNC)
         try actions.copy(1, to: 2)
         let environment = environment ?? ProcessInfo.processInfo.environment
         let process = try withCStrings([tool] + arguments) { arguments in
             try withCStrings(environment.map { "\($0.key)=\($0.value)" }) { environment in
                 var process: pid_t = 0
-                try require(posix_spawnp(&process, tool, &actions.value, nil, arguments, environment), tool)
+                try require(posix_spawnp(&process, tool, &actions.value, nil, arguments, environment), what: tool)
                 return process
             }
         }
@@ -53,7 +53,7 @@ package struct ToolRun: Sendable {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 
-    /// As ``run()``, on a thread of its own.
+    /// Runs the command like ``run()``, on a new thread.
     package func finish() async throws -> Int32 {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try run() }) }
@@ -77,16 +77,16 @@ private struct FileActions {
 
     mutating func destroy() { posix_spawn_file_actions_destroy(&value) }
 
-    mutating func open(_ number: Int32, _ path: String, _ flags: Int32) throws {
-        try require(posix_spawn_file_actions_addopen(&value, number, path, flags, 0o600), path)
+    mutating func open(_ number: Int32, path: String, flags: Int32) throws {
+        try require(posix_spawn_file_actions_addopen(&value, number, path, flags, 0o600), what: path)
     }
 
     mutating func copy(_ from: Int32, to number: Int32) throws {
-        try require(posix_spawn_file_actions_adddup2(&value, from, number), "descriptor \(number)")
+        try require(posix_spawn_file_actions_adddup2(&value, from, number), what: "descriptor \(number)")
     }
 }
 
-private func require(_ result: Int32, _ what: String) throws {
+private func require(_ result: Int32, what: String) throws {
     guard result == 0 else { throw ToolFailure(what: what, reason: String(cString: strerror(result))) }
 }
 

@@ -1,7 +1,7 @@
 package import LFS
 
 extension LFSManager {
-    /// Verifies, and returns what was told beside the report.
+    /// Verifies, and returns the report together with the reported findings.
     package func verified(
         _ configure: (inout VerifyOptions) -> Void
     ) async throws -> (report: VerifyReport, findings: [VerifyFinding]) {

@@ -1,6 +1,6 @@
-/// Lets other tasks run as long as a condition holds, for what no event reports.
+/// Lets other tasks run while a condition holds, for states that no event reports.
 ///
-/// A condition that never ends meets the time limit of its suite, which cancels the test.
+/// If the condition never ends, the time limit of the suite cancels the test.
 package func yield(while condition: @autoclosure () throws -> Bool) async throws {
     while try condition() {
         try Task.checkCancellation()
@@ -8,7 +8,7 @@ package func yield(while condition: @autoclosure () throws -> Bool) async throws
     }
 }
 
-/// Does the same for a condition that waits itself.
+/// Does the same for an asynchronous condition.
 package func yieldAsync(while condition: () async throws -> Bool) async throws {
     while try await condition() {
         try Task.checkCancellation()

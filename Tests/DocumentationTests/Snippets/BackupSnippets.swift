@@ -4,7 +4,7 @@ import LFSBackup
 import LFSSettings
 
 // snippet
-func backUp(_ folders: [BackupGroup], _ lfs: LFSManager, _ database: DatabasePool) async throws -> BackupReport {
+func backUp(_ folders: [BackupGroup], lfs: LFSManager, database: DatabasePool) async throws -> BackupReport {
     let host = BackupHost { attachment, db in
         try db.execute(
             sql: """
@@ -13,27 +13,27 @@ func backUp(_ folders: [BackupGroup], _ lfs: LFSManager, _ database: DatabasePoo
                 """,
             arguments: [attachment.asset.id.description, attachment.file.id])
     }
-    return try await Backup(lfs, database, FolderSource(folders), host).run { event in
+    return try await Backup(lfs, database: database, source: FolderSource(folders), host: host).run { event in
         if case .failed(let name, let reason) = event { print("\(name): \(reason)") }
     }
 }
 // end
 
 // snippet
-func startGated(_ lfs: LFSManager, _ settings: StorageRouter) async throws {
+func startGated(_ lfs: LFSManager, settings: StorageRouter) async throws {
     let gate = UploadGate(lfs, conditions: { try await BackupSettings.conditions(settings) })
-    try await gate.look()  // before the start, so that nothing is begun that must not be
+    try await gate.look()  // before the start, so that no upload starts too early
     try lfs.start()
     try await gate.run()  // until it is cancelled
 }
 // end
 
 // snippet
-func follow(_ source: FolderSource, _ host: BackupHost, _ lfs: LFSManager, _ database: DatabasePool) async throws {
+func follow(_ source: FolderSource, host: BackupHost, lfs: LFSManager, database: DatabasePool) async throws {
     let follower = FolderFollower(source) { note in print(note) }
     while true {
         let batch = try await follower.next()
-        try await Backup(lfs, database, batch.source, host).run()
+        try await Backup(lfs, database: database, source: batch.source, host: host).run()
     }
 }
 // end

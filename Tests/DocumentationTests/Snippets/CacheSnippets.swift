@@ -4,18 +4,18 @@ import LFS
 import LFSCache
 
 enum Caching {
-    static func show(_ photo: FileData, _ database: DatabasePool) async throws -> Data {
+    static func show(_ photo: FileData, database: DatabasePool) async throws -> Data {
         // snippet
         let cache = try await MediaCache.open(for: database)
         let id = photo.id.uuidString
-        let picture = try await cache.content(for: CacheKey(.thumbnails, id), tags: [.asset(id)]) {
+        let picture = try await cache.content(for: CacheKey(.thumbnails, name: id), tags: [.asset(id)]) {
             try await makeThumbnail(of: photo)
         }
         // end
         return picture
     }
 
-    static func drop(_ photo: FileData, _ cache: MediaCache) async throws {
+    static func drop(_ photo: FileData, cache: MediaCache) async throws {
         // snippet
         try await cache.invalidate(.asset(photo.id.uuidString))
         // end

@@ -64,14 +64,14 @@ enum Guide {
     static func disown(_ migrator: inout DatabaseMigrator) {
         // snippet
         migrator.registerMigration("recipes have no photos") { db in
-            try db.execute(sql: "UPDATE recipe SET photoId = NULL")  // lets go of the files
+            try db.execute(sql: "UPDATE recipe SET photoId = NULL")  // releases the files
             try FileData.keptWithoutOwner("recipe", column: "photoId", in: db)
             try db.execute(sql: "ALTER TABLE recipe DROP COLUMN photoId")
         }
         // end
     }
 
-    static func open(_ database: DatabasePool, _ remoteFolder: URL) async throws -> LFSManager {
+    static func open(_ database: DatabasePool, remoteFolder: URL) async throws -> LFSManager {
         // snippet
         let storage = try DirectoryStorage(at: remoteFolder)
         let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
@@ -86,7 +86,7 @@ enum Guide {
         // end
     }
 
-    static func attach(_ picture: URL, _ database: DatabasePool, _ lfs: LFSManager) async throws -> FileData {
+    static func attach(_ picture: URL, database: DatabasePool, lfs: LFSManager) async throws -> FileData {
         // snippet
         let photo = try await lfs.makeFile(from: .file(picture), name: "toast.jpg")
         try await database.write { db in
@@ -97,7 +97,7 @@ enum Guide {
         return photo
     }
 
-    static func attachAll(_ pictures: [URL], _ database: DatabasePool, _ lfs: LFSManager) async throws {
+    static func attachAll(_ pictures: [URL], database: DatabasePool, lfs: LFSManager) async throws {
         // snippet
         try await lfs.withFiles(from: pictures.map(FileSource.file)) { photos in
             try await database.write { db in
@@ -107,14 +107,14 @@ enum Guide {
         // end
     }
 
-    static func importAll(_ pictures: [URL], _ database: DatabasePool, _ lfs: LFSManager) async throws {
+    static func importAll(_ pictures: [URL], database: DatabasePool, lfs: LFSManager) async throws {
         // snippet
         let results = try await lfs.makeFiles(from: pictures.map(FileSource.file))
         try await database.write { db in
             for result in results {
                 switch result {
                 case .success(let photo): try photo.insert(db)
-                case .failure(let error): print(error.message)  // this picture was not taken
+                case .failure(let error): print(error.message)  // this picture was not added
                 }
             }
         }
@@ -145,7 +145,7 @@ enum Guide {
         return recipes
     }
 
-    static func showProgress(_ photo: FileData, _ lfs: LFSManager) async throws {
+    static func showProgress(_ photo: FileData, lfs: LFSManager) async throws {
         // snippet
         for try await progress in try await lfs.uploadProgress(of: photo.id) {
             print(progress.fractionCompleted)
@@ -153,7 +153,7 @@ enum Guide {
         // end
     }
 
-    static func read(_ photo: FileData, _ lfs: LFSManager) async throws {
+    static func read(_ photo: FileData, lfs: LFSManager) async throws {
         // snippet
         guard let contents = try await lfs.contents(of: photo) else {
             return  // made on another device, which has not uploaded it yet
@@ -164,7 +164,7 @@ enum Guide {
         // end
     }
 
-    static func readWhole(_ recipe: Recipe, _ lfs: LFSManager) async throws {
+    static func readWhole(_ recipe: Recipe, lfs: LFSManager) async throws {
         // snippet
         if let photoId = recipe.photoId {
             let image = try await lfs.data(of: photoId)
@@ -173,7 +173,7 @@ enum Guide {
         // end
     }
 
-    static func readOnly(_ path: String, _ photoId: FileID) async throws -> Data? {
+    static func readOnly(_ path: String, photoId: FileID) async throws -> Data? {
         // snippet
         var configuration = Configuration()
         configuration.readonly = true
@@ -183,7 +183,7 @@ enum Guide {
         return picture
     }
 
-    static func readPart(_ photo: FileData, _ lfs: LFSManager) async throws -> Data? {
+    static func readPart(_ photo: FileData, lfs: LFSManager) async throws -> Data? {
         // snippet
         let header = try await lfs.bytes(of: photo, range: 0..<1_024)
         // end
@@ -212,7 +212,7 @@ enum Guide {
         // end
     }
 
-    static func pin(_ photo: FileData, _ lfs: LFSManager) async throws {
+    static func pin(_ photo: FileData, lfs: LFSManager) async throws {
         // snippet
         try await lfs.pin([photo.id])
         try await lfs.pin(FileData.filter(FileData.Columns.contentType == "application/pdf"))
@@ -232,7 +232,7 @@ enum Guide {
     static func fault() -> any RemoteStorage {
         // snippet
         let storage = FailingStorage.once(
-            InMemoryStorage(), on: [.download], with: StorageError(.timeout, "It fails on purpose."))
+            InMemoryStorage(), on: [.download], with: StorageError(.timeout, message: "It fails on purpose."))
         // end
         return storage
     }
@@ -251,14 +251,14 @@ enum Guide {
 }
 
 // snippet
-/// Lets objects be read, and refuses everything else.
+/// A storage that can be read and refuses everything else.
 struct ReadOnlyStorage<Base: RemoteStorage>: RemoteStorage {
     let base: Base
 
     var capabilities: StorageCapabilities { base.capabilities }
 
     func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        throw StorageError(.forbidden, "This storage is read-only.", key: key)
+        throw StorageError(.forbidden, message: "This storage is read-only.", key: key)
     }
 
     func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
@@ -268,7 +268,7 @@ struct ReadOnlyStorage<Base: RemoteStorage>: RemoteStorage {
     func head(_ key: ObjectKey) async throws -> RemoteObject { try await base.head(key) }
 
     func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        throw StorageError(.forbidden, "This storage is read-only.", key: key)
+        throw StorageError(.forbidden, message: "This storage is read-only.", key: key)
     }
 
     func list(_ request: ListRequest) async throws -> ListPage { try await base.list(request) }
@@ -276,14 +276,14 @@ struct ReadOnlyStorage<Base: RemoteStorage>: RemoteStorage {
 // end
 
 // snippet
-/// Sends what is in an open file to the sink.
+/// Writes the contents of an open file to the sink.
 func send(_ file: FileHandle, of key: ObjectKey, into sink: DownloadSink) throws {
     while true {
         let piece: Data?
         do {
             piece = try file.read(upToCount: 256 * 1_024)
         } catch {
-            throw StorageError(.unreachable, "The share cannot be read.", key: key, cause: error)
+            throw StorageError(.unreachable, message: "The share cannot be read.", key: key, cause: error)
         }
         guard let piece, !piece.isEmpty else { return }
         try piece.withUnsafeBytes { try sink.write($0) }  // outside of the `do`: its errors are not the storage's

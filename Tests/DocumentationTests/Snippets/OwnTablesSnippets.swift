@@ -49,7 +49,7 @@ struct OwnTables {
     // end
 
     // snippet
-    func addPhoto(_ data: Data, to album: String, _ lfs: LFSManager, _ database: DatabasePool) async throws {
+    func addPhoto(_ data: Data, to album: String, lfs: LFSManager, database: DatabasePool) async throws {
         try await lfs.withFile(from: .bytes(data)) { file in
             try await database.write { db in
                 try file.insert(db)
@@ -79,7 +79,7 @@ struct OwnTables {
     // end
 
     // snippet
-    func share(_ album: String, with name: String, _ sync: SyncClient, _ database: DatabasePool) async throws {
+    func share(_ album: String, with name: String, sync: SyncClient, database: DatabasePool) async throws {
         guard let account = try await sync.account(named: name) else { throw NoSuchAccount(name: name) }
         try await database.write { db in
             try db.execute(
@@ -88,7 +88,7 @@ struct OwnTables {
         }
     }
 
-    func letReadAll(_ name: String, _ sync: SyncClient, _ database: DatabasePool) async throws {
+    func letReadAll(_ name: String, sync: SyncClient, database: DatabasePool) async throws {
         guard let account = try await sync.account(named: name) else { throw NoSuchAccount(name: name) }
         // Known since the first synchronization.
         guard let own = try await sync.ownAccount() else { throw NoSuchAccount(name: "own") }

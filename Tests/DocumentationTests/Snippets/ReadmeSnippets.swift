@@ -4,10 +4,10 @@ import GRDB
 import LFS
 import LFSStorage
 
-struct Recipe: Codable, FetchableRecord, PersistableRecord {
+struct Recipe: Codable, PersistableRecord {
+    var id: String
     var title: String
     var photoId: FileData.ID?
-    static let photo = belongsTo(FileData.self, key: "photo")
 }
 
 func example(folder: URL, picture: URL) async throws {
@@ -15,25 +15,25 @@ func example(folder: URL, picture: URL) async throws {
     migrator.registerLFSMigrations()
     migrator.registerMigration("recipes") { db in
         try db.create(table: "recipe") { table in
-            table.autoIncrementedPrimaryKey("id")
+            table.primaryKey("id", .text)
             table.column("title", .text).notNull()
             table.column("photoId", .text).references("lfs_file")
         }
+        try FileData.deletedWithOwner("recipe", column: "photoId", in: db)
     }
     let database = try DatabasePool(path: folder.appendingPathComponent("recipes.sqlite").path)
     try migrator.migrate(database)
-
     let storage = try DirectoryStorage(at: folder.appendingPathComponent("remote"))
     let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
-    try lfs.start()
-
-    let photo = try await lfs.makeFile(from: .file(picture), name: "toast.jpg")  // the bytes are durable here
+    try lfs.start()  // once, when the app starts
+    // The file is safely on disk when `makeFile` returns. The commit queues the upload.
+    let photo = try await lfs.makeFile(from: .file(picture), name: "toast.jpg")
     try await database.write { db in
-        try photo.insert(db)  // the commit queues the upload; after `start()` the bytes move into the store
-        try Recipe(title: "French toast", photoId: photo.id).insert(db)
+        try photo.insert(db)
+        try Recipe(id: "toast", title: "French toast", photoId: photo.id).insert(db)
     }
-
-    try await lfs.waitForUploads()  // an app need not wait; the row says `remote` when it is through
+    print(try await lfs.data(of: photo.id)?.count ?? 0)  // read from the disk, or downloaded and checked
+    try await lfs.waitForUploads()  // optional: an app observes the status of the row instead
     try await lfs.stop()
 }
 // end

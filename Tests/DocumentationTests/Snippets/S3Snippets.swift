@@ -25,11 +25,27 @@ enum S3Guide {
         return storage
     }
 
-    static func link(_ storage: S3Storage, _ photo: FileData) async throws -> URL {
+    static func door(bundle: Data, password: String, doorKey: String) -> S3Options {
+        // snippet
+        var options = S3Options()
+        options.clientCertificate = ClientCertificate(bundle, password: password)
+        options.headers = ["X-Door": doorKey]
+        // end
+        return options
+    }
+
+    static func link(_ storage: S3Storage, photo: FileData) async throws -> URL {
         // snippet
         let key = try ObjectKey(photo.key)
         let link = try await storage.downloadURL(for: key, expires: .seconds(600))
         // end
         return link
+    }
+
+    static func restore(_ storage: S3Storage, photo: FileData) async throws -> S3Storage.RestoreState {
+        // snippet
+        let state = try await storage.restore(ObjectKey(photo.key), days: 7, tier: .bulk)
+        // end
+        return state
     }
 }

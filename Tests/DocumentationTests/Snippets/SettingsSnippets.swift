@@ -8,26 +8,17 @@ import LFSSignedURL
 import LFSStorage
 
 // snippet
-func uploadAnywhere(_ database: DatabasePool) async throws -> Bool {
-    let requiresWiFi = StorageKey<Bool>("backup.requiresWiFi", default: true)
-    let storage = try await StorageRouter.open(database, catalogs: [StorageCatalog("recipes") { requiresWiFi }])
-    try await storage.set(false, for: requiresWiFi)  // durable as any commit of the app
-    return try await storage.get(requiresWiFi)
-}
-// end
-
-// snippet
 extension StorageKey<Bool> {
     static var backupRequiresWiFi: Self { .init("backup.requiresWiFi", default: true) }
 }
 
 func openSettings(_ database: DatabasePool) async throws -> StorageRouter {
     var migrator = DatabaseMigrator()
-    migrator.registerLFSSettingsMigrations()  // or in the migrator that the app has
+    migrator.registerLFSSettingsMigrations()  // or use the app's own migrator
     try migrator.migrate(database)
     let catalog = StorageCatalog("recipes") { StorageKey<Bool>.backupRequiresWiFi }
     let storage = try await StorageRouter.open(database, catalogs: [catalog])
-    try await storage.set(false, for: .backupRequiresWiFi)  // durable as any commit of the app
+    try await storage.set(false, for: .backupRequiresWiFi)  // as durable as any commit of the app
     return storage
 }
 // end
@@ -40,7 +31,7 @@ extension StorageKey<String> {
 }
 
 func openSecrets(_ database: DatabasePool, state: URL) async throws -> StorageRouter {
-    // It has to exist, and nobody else may write to it.
+    // The folder has to exist, and no other user may write to it.
     try FileManager.default.createDirectory(
         at: state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     var migrator = DatabaseMigrator()
@@ -63,7 +54,7 @@ func openSecrets(_ database: DatabasePool, state: URL) async throws -> StorageRo
 
 private func apply(_ mode: String) {}
 
-private func use(_ storage: StorageRouter, _ database: DatabasePool) async throws {
+private func use(_ storage: StorageRouter, database: DatabasePool) async throws {
     // snippet
     let mode = try await storage.get(.themeMode)  // the default if nothing is stored
     let token = try await storage.getIfPresent(.accessToken)  // nil if nothing is stored
@@ -71,25 +62,25 @@ private func use(_ storage: StorageRouter, _ database: DatabasePool) async throw
         try db.execute(sql: "UPDATE recipe SET isSeen = 1")
         try storage.set("dark", for: .themeMode, in: db)  // commits or rolls back with the row
     }
-    for try await mode in storage.values(of: .themeMode) { apply(mode) }  // the present one first
+    for try await mode in storage.values(of: .themeMode) { apply(mode) }  // the current value first
     // end
     _ = (mode, token)
 }
 
 private func run(_ storage: StorageRouter) async throws {
     // snippet
-    try await storage.start()  // from now on changes of other processes come too
+    try await storage.start()  // from now on, changes of other processes arrive
     for try await mode in storage.values(of: .themeMode) { apply(mode) }
     // end
 }
 
 private func stop(_ storage: StorageRouter) async throws {
     // snippet
-    try await storage.stop()  // every observation has ended when it returns; reading and writing go on
+    try await storage.stop()  // ends all observations; reading and writing still work
     // end
 }
 
-private func reset(_ lfs: LFSManager, _ storage: StorageRouter) async throws {
+private func reset(_ lfs: LFSManager, storage: StorageRouter) async throws {
     // snippet
     try await lfs.reset(.everythingIsUploaded) { db in try storage.removeAll(in: db) }
     // end
@@ -101,14 +92,15 @@ private func migrations() {
         "backup.requiresWiFi", default: true,
         migrations: [
             .ifPreviousApp(
-                .below("2.0"), .legacy(from: StorageKey("wifiOnly", domain: .userDefaults(suite: "com.example.app"))))
+                .below("2.0"),
+                migration: .legacy(from: StorageKey("wifiOnly", domain: .userDefaults(suite: "com.example.app"))))
         ])
     let delay = StorageKey<Int>("backup.delaySeconds", default: 0)
     let catalog = StorageCatalog(
         "backup", version: 2,
         steps: [
             .from(1) { batch in
-                // Version 1 had minutes.
+                // Version 1 stored minutes.
                 if let minutes = try batch.legacy(StorageKey<Int>("backup.delay")) {
                     try batch.set(minutes * 60, for: delay)
                     try batch.removeLegacy(StorageKey<Int>("backup.delay"))
@@ -169,19 +161,19 @@ extension StorageKey<String> {
     static var theme: Self { .init("view.theme", default: "system", sync: .automatic(maxByteCount: 100)) }
 }
 
-/// On each device, with its own database and the folder that all of them see.
+/// Runs on each device, with its own database and the folder that all devices share.
 func openSynced(_ database: DatabasePool, shared: URL) async throws -> StorageRouter {
     let transport = try RemoteStorageTransport(try DirectoryStorage(at: shared), prefix: "settings")
     let storage = try await StorageRouter.open(
         database, catalogs: [StorageCatalog("recipes") { StorageKey<String>.theme }],
         options: StorageOptions(companions: CompanionOptions([transport])))
-    try await storage.start()  // from now on values go and come
+    try await storage.start()  // from now on, values are published and received
     return storage
 }
 // end
 
 // snippet
-/// The way of a user's devices to each other: `family` is an id that they alone know.
+/// Connects the devices of one user. Only they know the id `family`.
 func ownServer(_ url: URL, family: String, token: @escaping @Sendable () async throws -> String) throws
     -> RemoteStorageTransport
 {

@@ -1,6 +1,6 @@
 import Foundation
 import LFSS3
-import LFSSigning
+import LFSSigningServer
 
 struct Signing {
     // snippet
@@ -11,11 +11,11 @@ struct Signing {
     // end
 
     // snippet
-    /// A host's own types in place of these two.
+    /// Placeholders for the host's own types.
     struct Incoming { var method: String, user: String?, body: Data }
     struct Outgoing { var status: Int, headers: [String: String], body: Data }
 
-    func handle(_ request: Incoming, _ service: SigningService) async -> Outgoing {
+    func handle(_ request: Incoming, service: SigningService) async -> Outgoing {
         let reply: SigningReply
         switch (request.method, request.user) {
         case (_, nil): reply = .unauthorized

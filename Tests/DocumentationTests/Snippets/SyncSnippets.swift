@@ -29,8 +29,8 @@ struct Syncing {
         let sync = try await SyncClient.open(database, options: SyncOptions(server: server) { token })
         let report = try await sync.synchronize()  // once
         print("\(report.sent) sent, \(report.received) received, \(report.pending) wait")
-        // Until the task is cancelled: what is written here goes out at once, what others write comes within
-        // a second.
+        // Runs until the task is cancelled. Local changes are pushed at once, and changes of other devices
+        // arrive within a second.
         try await sync.run { report in print("\(report.received) received") }
     }
     // end
@@ -40,9 +40,9 @@ struct Syncing {
         let schema = SyncSchema(tables: [
             .init(
                 "recipe",
-                [
-                    .init("title", .text, isRequired: true),
-                    .init("photoId", .text, parent: .init("lfs_file", onDelete: .setNull)),
+                columns: [
+                    .init("title", kind: .text, isRequired: true),
+                    .init("photoId", kind: .text, parent: .init("lfs_file", onDelete: .setNull)),
                 ])
         ])
         return try await SyncService(SQLiteDatabase(path: path), schema: schema)

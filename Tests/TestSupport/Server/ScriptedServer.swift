@@ -7,9 +7,9 @@ import Glibc
 import Darwin
 #endif
 
-/// An HTTP/1.1 server on loopback that answers as a script says, faults included.
+/// An HTTP/1.1 server on loopback that answers according to a script, faults included.
 ///
-/// Each connection has a thread of its own; the script runs once for each request on it. Owner of the state: the mutex.
+/// Each connection has its own thread. The script runs once for each request on it. The mutex owns the state.
 package final class ScriptedServer: Sendable {
     private struct State {
         var connections: [Int32] = []
@@ -26,10 +26,11 @@ package final class ScriptedServer: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - receiveBuffer: how many bytes the system takes that the script has not read; nil for the system's choice.
-    ///   - isRaw: whether the script runs once for each connection, as soon as its first byte has come.
-    ///   - script: answers one request; the request's body has not been read yet. When it throws, or after it called
-    ///     ``ServerConnection/hangUp()``, the connection ends.
+    ///   - receiveBuffer: the number of bytes that the system accepts before the script reads them, or nil for the
+    ///     system's choice.
+    ///   - isRaw: true to run the script once for each connection, as soon as its first byte has arrived.
+    ///   - script: answers one request whose body has not been read yet. The connection ends when the script throws or
+    ///     after it called ``ServerConnection/hangUp()``.
     package init(
         receiveBuffer: Int32? = nil, isRaw: Bool = false,
         _ script: @escaping @Sendable (ServerRequest, ServerConnection) throws -> Void
@@ -58,16 +59,17 @@ package final class ScriptedServer: Sendable {
 
     package var url: URL { URL(string: "http://127.0.0.1:\(port)").unsafelyUnwrapped }
 
-    /// What was asked so far, in order.
+    /// The requests so far, in order.
     package var requests: [ServerRequest] { state.withLock(\.requests) }
-    /// How many connections were made.
+    /// The number of connections so far.
     package var connectionCount: Int { state.withLock(\.accepted) }
 
-    /// Ends all connections and takes no more.
+    /// Ends all connections and accepts no more.
     package func close() {
         state.withLock { state in
             state.isClosed = true
-            // Under the lock: one that is closed meanwhile may be another server's connection by then.
+            // The lock is held because a descriptor that is closed at the same time may already belong to another
+            // connection.
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
         shutdown(listener, Int32(SHUT_RDWR))
@@ -105,9 +107,9 @@ package final class ScriptedServer: Sendable {
 /// The head of a request.
 package struct ServerRequest: Sendable {
     package let method: String
-    /// Path and query.
+    /// The path and the query.
     package let target: String
-    /// Names in lower case.
+    /// The headers, with lowercase names.
     package let headers: [String: String]
 
     package var byteCount: Int { headers["content-length"].flatMap { Int($0) } ?? 0 }

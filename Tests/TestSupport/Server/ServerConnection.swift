@@ -6,7 +6,7 @@ import Glibc
 import Darwin
 #endif
 
-/// One connection of a ``ScriptedServer``, used by its thread alone.
+/// A connection of a ``ScriptedServer``. Only the connection's thread uses it.
 package final class ServerConnection {
     private let raw: Int32
     private var received: [UInt8] = []
@@ -18,7 +18,7 @@ package final class ServerConnection {
 
     // MARK: Reading
 
-    /// The head of the next request; nil when the client has gone.
+    /// Returns the head of the next request, or nil if the client has closed the connection.
     func nextRequest() -> ServerRequest? {
         let end = Array("\r\n\r\n".utf8)
         while true {
@@ -31,12 +31,12 @@ package final class ServerConnection {
         }
     }
 
-    /// A request without anything in it once bytes have come; nil when the client has gone.
+    /// Returns an empty request once bytes have arrived, or nil if the client has closed the connection.
     func anything() -> ServerRequest? {
         received.isEmpty && !fill() ? nil : ServerRequest(method: "", target: "", headers: [:])
     }
 
-    /// Reads this many bytes of the body, fewer if the client stops earlier.
+    /// Reads this number of bytes of the body, or fewer if the client stops earlier.
     @discardableResult package func readBody(_ count: Int) -> [UInt8] {
         while received.count < count, fill() {}
         let bytes = Array(received.prefix(count))
@@ -52,8 +52,8 @@ package final class ServerConnection {
 
     /// Reads the whole body of a request in small pieces.
     ///
-    /// - Parameter onPiece: gets the number of bytes of each piece.
-    /// - Returns: how many bytes came before the client stopped.
+    /// - Parameter onPiece: receives the number of bytes of each piece.
+    /// - Returns: the number of bytes that arrived before the client stopped.
     package func readBody(of request: ServerRequest, pieceSize: Int, onPiece: (Int) -> Void) throws -> Int {
         if request.headers["expect"] != nil { try send("HTTP/1.1 100 Continue\r\n\r\n") }
         var count = received.count
@@ -69,16 +69,16 @@ package final class ServerConnection {
         return count
     }
 
-    /// Returns when the client has gone.
+    /// Reads and discards bytes until the client closes the connection.
     package func hang() {
         while fill() { received = [] }
         isOver = true
     }
 
-    /// Returns when the client or the server has closed, and reads nothing of what is sent until then. A client that
-    /// closes is not seen while its bytes are in the way.
+    /// Returns when the client or the server has closed the connection. Reads nothing until then. The end of the client
+    /// is not noticed while unread bytes block it.
     package func waitForEnd() {
-        // POLLRDHUP: the other side has closed.
+        // POLLRDHUP reports that the other side has closed.
         var end = pollfd(fd: raw, events: 0x2000, revents: 0)
         while poll(&end, 1, -1) < 0, errno == EINTR {}
         isOver = true
@@ -108,10 +108,10 @@ package final class ServerConnection {
 
     // MARK: Answering
 
-    /// Sends text as it is.
+    /// Sends text unchanged.
     package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     package func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -121,8 +121,8 @@ package final class ServerConnection {
         }
     }
 
-    /// A whole reply with its length.
-    package func reply(_ status: Int, _ headers: [String: String] = [:], _ body: String = "") throws {
+    /// Sends a whole reply with its length.
+    package func reply(_ status: Int, headers: [String: String] = [:], _ body: String = "") throws {
         var text = "HTTP/1.1 \(status) Text\r\nContent-Length: \(body.utf8.count)\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }
         try send(text + "\r\n" + body)
@@ -134,7 +134,7 @@ package final class ServerConnection {
         isOver = true
     }
 
-    /// Breaks the connection off, which the client sees as a reset.
+    /// Aborts the connection, which the client sees as a reset.
     package func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(raw, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

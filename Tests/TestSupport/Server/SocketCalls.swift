@@ -4,7 +4,7 @@ import Glibc
 import Darwin
 #endif
 
-/// Calls of sockets that differ between systems, or whose names the server's own methods hide.
+/// Socket calls that differ between systems, or whose names the server's own methods hide.
 enum SocketCalls {
     static func makeStream() -> Int32 {
         #if canImport(Darwin)
@@ -14,7 +14,7 @@ enum SocketCalls {
         #endif
     }
 
-    /// Waits for a connection, and returns its descriptor. A write after the client's end raises no SIGPIPE there.
+    /// Waits for a connection and returns its descriptor. A later write to a closed connection raises no SIGPIPE.
     static func nextConnection(of listener: Int32) -> Int32 {
         let raw = accept(listener, nil, nil)
         #if canImport(Darwin)

@@ -1,29 +1,29 @@
 package import Foundation
 
-/// A real server that `Tests/Servers/with` has started, whatever it speaks.
+/// A real server of any kind that `Tests/Servers/with` has started.
 ///
-/// Test targets add what they do with those of their kind.
+/// Test targets add their own methods for servers of their kind.
 package struct StartedServer: Codable, Sendable, CustomStringConvertible {
     package var name: String
-    /// Of S3 the name of its provider, `webdav`, or `signed`.
+    /// The name of the provider for S3. Other values are `webdav` and `signed`.
     package var profile: String
     package var endpoint: URL
     package var secureEndpoint: URL?
-    /// The path of the authority's certificate.
+    /// The path to the certificate of the certificate authority.
     package var certificate: String?
-    /// Of WebDAV the user's name; of signed URLs the token of a second user.
+    /// For WebDAV, the user name. For signed URLs, the token of a second user.
     package var accessKey: String
-    /// Of WebDAV the password; of signed URLs the token of the first user.
+    /// For WebDAV, the password. For signed URLs, the token of the first user.
     package var secretKey: String
     package var region: String
-    /// The folder in which the bytes of objects stand in files as they are, if there is one.
+    /// The folder in which objects are stored as plain files, or nil if the server has none.
     package var data: String?
 
     package var description: String { name }
 }
 
 extension StartedServers {
-    /// Those of a kind that run now; none when the tests run by themselves.
+    /// Returns the running servers of a kind. The result is empty if the tests run without `Tests/Servers/with`.
     package static func all(where isWanted: (StartedServer) -> Bool) -> [StartedServer] {
         all(StartedServer.self).filter(isWanted)
     }

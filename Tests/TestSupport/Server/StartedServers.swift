@@ -2,8 +2,8 @@ import Foundation
 
 /// The servers that `Tests/Servers/with` has started.
 package enum StartedServers {
-    /// What is said of them in the environment, as far as a kind of tests needs it; none when the tests run by
-    /// themselves.
+    /// Decodes the servers from the environment, with the properties that a kind of tests needs. The result is empty if
+    /// the tests run without `Tests/Servers/with`.
     package static func all<Server: Decodable>(_ type: Server.Type, in variable: String = "LFS_S3_SERVERS") -> [Server]
     {
         guard let text = ProcessInfo.processInfo.environment[variable] else { return [] }

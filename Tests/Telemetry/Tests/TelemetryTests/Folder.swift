@@ -18,7 +18,7 @@ struct Folder {
         return database
     }
 
-    /// How many files there are that fulfil a condition.
+    /// Returns the number of files that fulfil a condition.
     func count(_ condition: String) throws -> Int {
         let database = try openDatabase()
         defer { #expect(throws: Never.self) { try database.close() } }
@@ -38,7 +38,7 @@ func withFolder(_ body: (Folder) async throws -> Void) async throws {
 ///
 /// - Parameter options: changes how it works; its delays between tries are short already.
 func withManager(
-    _ storage: any RemoteStorage, _ configuration: Configuration = Configuration(),
+    _ storage: any RemoteStorage, configuration: Configuration = Configuration(),
     _ options: (inout LFSOptions) -> Void = { _ in }, _ body: (LFSManager, DatabasePool) async throws -> Void
 ) async throws {
     try await withFolder { folder in

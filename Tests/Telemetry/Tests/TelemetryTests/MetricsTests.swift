@@ -36,16 +36,15 @@ struct MetricsTests {
         }
     }
 
-    private func count(_ metrics: TestMetrics, _ label: String, _ dimensions: (String, String)...) -> Int64 {
+    private func count(_ metrics: TestMetrics, label: String, dimensions: (String, String)...) -> Int64 {
         metrics.counterTotal(label: label, dimensions: [Self.storage] + dimensions)
     }
 
-    private func durations(_ metrics: TestMetrics, _ label: String, _ dimensions: [(String, String)]) throws -> [Int64]
-    {
+    private func durations(_ metrics: TestMetrics, label: String, dimensions: [(String, String)]) throws -> [Int64] {
         try metrics.expectTimer(label, dimensions).values
     }
 
-    @Test("A file that comes in, goes out, comes back and is deleted is counted once each, with its bytes")
+    @Test("Each step of a file's life is counted once, with its bytes")
     func wholeWay() async throws {
         try await withMetrics(InMemoryStorage()) { metrics, lfs, database in
             let file = try await lfs.attach(Data(repeating: 1, count: 12_345), in: database)
@@ -53,20 +52,20 @@ struct MetricsTests {
             try await lfs.evict(file.id)
             #expect(try await lfs.data(of: file.id)?.count == 12_345)
             _ = try await database.write { db in try file.delete(db) }
-            try await until { count(metrics, "lfs.deletes", ("outcome", "success")) == 1 }
+            try await until { count(metrics, label: "lfs.deletes", dimensions: ("outcome", "success")) == 1 }
 
             for label in ["lfs.uploads", "lfs.downloads"] {
-                #expect(count(metrics, label, ("outcome", "success")) == 1)
-                #expect(count(metrics, label, ("outcome", "failure")) == 0)
+                #expect(count(metrics, label: label, dimensions: ("outcome", "success")) == 1)
+                #expect(count(metrics, label: label, dimensions: ("outcome", "failure")) == 0)
             }
-            #expect(count(metrics, "lfs.upload.bytes") == 12_345)
-            #expect(count(metrics, "lfs.download.bytes") == 12_345)
+            #expect(count(metrics, label: "lfs.upload.bytes") == 12_345)
+            #expect(count(metrics, label: "lfs.download.bytes") == 12_345)
             let success = [("outcome", "success")]
             for label in ["lfs.upload.duration", "lfs.download.duration"] {
-                let taken = try durations(metrics, label, [Self.storage] + success)
+                let taken = try durations(metrics, label: label, dimensions: [Self.storage] + success)
                 #expect(taken.count == 1 && taken.allSatisfy { $0 > 0 })
             }
-            #expect(try durations(metrics, "lfs.ingest.duration", success).count == 1)
+            #expect(try durations(metrics, label: "lfs.ingest.duration", dimensions: success).count == 1)
             #expect(metrics.counterTotal(label: "lfs.failures") == 0)
             #expect(metrics.counterTotal(label: "lfs.retries") == 0)
         }
@@ -79,23 +78,26 @@ struct MetricsTests {
             try await lfs.waitForUploads()
             try await lfs.evict(file.id)
             _ = try await lfs.bytes(of: file.id, range: 100..<200)
-            #expect(count(metrics, "lfs.downloads", ("outcome", "success")) == 1)
-            #expect(count(metrics, "lfs.download.bytes") == 100)
+            #expect(count(metrics, label: "lfs.downloads", dimensions: ("outcome", "success")) == 1)
+            #expect(count(metrics, label: "lfs.download.bytes") == 100)
         }
     }
 
-    @Test("An upload that fails is counted by its code, and as a retry; bytes count when they have got through")
+    @Test("A failed upload is counted by its code and as a retry")
     func failedUpload() async throws {
         let storage = FailingStorage.once(
-            InMemoryStorage(), on: [.upload], with: StorageError(.serverError, "Not now."))
+            InMemoryStorage(), on: [.upload], with: StorageError(.serverError, message: "Not now."))
         try await withMetrics(storage) { metrics, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
             try await lfs.waitForUploads()
-            #expect(count(metrics, "lfs.uploads", ("outcome", "failure")) == 1)
-            #expect(count(metrics, "lfs.uploads", ("outcome", "success")) == 1)
-            #expect(count(metrics, "lfs.failures", ("operation", "upload"), ("code", "serverError")) == 1)
-            #expect(count(metrics, "lfs.upload.bytes") == 500)
-            try await until { count(metrics, "lfs.retries", ("reason", "serverError")) == 1 }
+            #expect(count(metrics, label: "lfs.uploads", dimensions: ("outcome", "failure")) == 1)
+            #expect(count(metrics, label: "lfs.uploads", dimensions: ("outcome", "success")) == 1)
+            #expect(
+                count(
+                    metrics, label: "lfs.failures", dimensions: ("operation", "upload"),
+                    dimensions: ("code", "serverError")) == 1)
+            #expect(count(metrics, label: "lfs.upload.bytes") == 500)
+            try await until { count(metrics, label: "lfs.retries", dimensions: ("reason", "serverError")) == 1 }
         }
     }
 
@@ -103,23 +105,27 @@ struct MetricsTests {
     func unproven() async throws {
         try await withMetrics(ShortStorage(base: InMemoryStorage())) { metrics, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
-            try await until { count(metrics, "lfs.failures", ("operation", "upload"), ("code", "integrity")) > 0 }
-            #expect(count(metrics, "lfs.uploads", ("outcome", "success")) == 0)
-            #expect(count(metrics, "lfs.upload.bytes") == 0)
+            try await until {
+                count(
+                    metrics, label: "lfs.failures", dimensions: ("operation", "upload"),
+                    dimensions: ("code", "integrity")) > 0
+            }
+            #expect(count(metrics, label: "lfs.uploads", dimensions: ("outcome", "success")) == 0)
+            #expect(count(metrics, label: "lfs.upload.bytes") == 0)
         }
     }
 
     @Test("A download with several tries counts once")
     func retriedDownload() async throws {
         let storage = FailingStorage(
-            InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, "Not now."))
+            InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, message: "Not now."))
         try await withMetrics(storage) { metrics, lfs, database in
             let file = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
             try await lfs.waitForUploads()
             try await lfs.evict(file.id)
             _ = try await lfs.data(of: file.id)
             #expect(storage.failuresLeft == 0)
-            #expect(count(metrics, "lfs.downloads", ("outcome", "success")) == 1)
+            #expect(count(metrics, label: "lfs.downloads", dimensions: ("outcome", "success")) == 1)
             #expect(metrics.counterTotal(label: "lfs.downloads") == 1)
             #expect(metrics.counterTotal(label: "lfs.failures") == 0)
         }
@@ -128,7 +134,8 @@ struct MetricsTests {
     @Test("Downloads, deletions and ingests that fail are counted by their codes")
     func otherFailures() async throws {
         let storage = FailingStorage(
-            InMemoryStorage(), on: [.download, .delete], times: .max, with: StorageError(.invalidRequest, "Never."))
+            InMemoryStorage(), on: [.download, .delete], times: .max,
+            with: StorageError(.invalidRequest, message: "Never."))
         try await withMetrics(storage) { metrics, lfs, database in
             let file = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
             try await lfs.waitForUploads()
@@ -138,24 +145,34 @@ struct MetricsTests {
                 try await lfs.makeFile(from: .file(URL(fileURLWithPath: "/nowhere/at/all")))
             }
             _ = try await database.write { db in try file.delete(db) }
-            try await until { count(metrics, "lfs.deletes", ("outcome", "failure")) > 0 }
-            #expect(count(metrics, "lfs.downloads", ("outcome", "failure")) == 1)
+            try await until { count(metrics, label: "lfs.deletes", dimensions: ("outcome", "failure")) > 0 }
+            #expect(count(metrics, label: "lfs.downloads", dimensions: ("outcome", "failure")) == 1)
             for operation in ["download", "delete"] {
-                #expect(count(metrics, "lfs.failures", ("operation", operation), ("code", "invalidRequest")) == 1)
+                #expect(
+                    count(
+                        metrics, label: "lfs.failures", dimensions: ("operation", operation),
+                        dimensions: ("code", "invalidRequest")) == 1)
             }
-            #expect(count(metrics, "lfs.failures", ("operation", "ingest"), ("code", "missing")) == 1)
-            #expect(try durations(metrics, "lfs.ingest.duration", [("outcome", "failure")]).count == 1)
+            #expect(
+                count(
+                    metrics, label: "lfs.failures", dimensions: ("operation", "ingest"), dimensions: ("code", "missing")
+                ) == 1)
+            #expect(
+                try durations(metrics, label: "lfs.ingest.duration", dimensions: [("outcome", "failure")]).count == 1)
         }
     }
 
     @Test("A code that nobody knows beforehand counts as other")
     func otherCode() async throws {
-        let error = StorageError(StorageError.Code(rawValue: "file-4711"), "Never.")
+        let error = StorageError(StorageError.Code(rawValue: "file-4711"), message: "Never.")
         let storage = FailingStorage(InMemoryStorage(), on: [.upload], times: 1, with: error)
         try await withMetrics(storage) { metrics, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
             try await lfs.waitForUploads()
-            #expect(count(metrics, "lfs.failures", ("operation", "upload"), ("code", "other")) == 1)
+            #expect(
+                count(
+                    metrics, label: "lfs.failures", dimensions: ("operation", "upload"), dimensions: ("code", "other"))
+                    == 1)
         }
     }
 
@@ -171,7 +188,7 @@ struct MetricsTests {
                 await gate.waitForArrivals(1)
             }
         }
-        #expect(count(metrics, "lfs.uploads", ("outcome", "cancelled")) == 1)
+        #expect(count(metrics, label: "lfs.uploads", dimensions: ("outcome", "cancelled")) == 1)
         #expect(metrics.counterTotal(label: "lfs.uploads") == 1)
         #expect(metrics.counterTotal(label: "lfs.failures") == 0)
     }
@@ -179,7 +196,7 @@ struct MetricsTests {
     @Test("Every instrument is made when the manager opens, and none names a file")
     func bounded() async throws {
         let storage = FailingStorage(
-            InMemoryStorage(), on: [.upload], times: 1, with: StorageError(.serverError, "Not now."))
+            InMemoryStorage(), on: [.upload], times: 1, with: StorageError(.serverError, message: "Not now."))
         try await withMetrics(storage) { metrics, lfs, database in
             func all() -> [[(String, String)]] {
                 metrics.counters.map(\.dimensions) + metrics.timers.map(\.dimensions)

@@ -42,12 +42,12 @@ struct QueueGaugeTests {
     private struct Gauges {
         let metrics: TestMetrics
 
-        func last(_ label: String, _ dimensions: (String, String)...) -> Double? {
+        func last(_ label: String, dimensions: (String, String)...) -> Double? {
             metrics.meters(label: label, dimensions: dimensions).first?.lastValue
         }
 
-        var queued: Double? { last("lfs.pending.files", ("state", "queued")) }
-        var failed: Double? { last("lfs.pending.files", ("state", "failed")) }
+        var queued: Double? { last("lfs.pending.files", dimensions: ("state", "queued")) }
+        var failed: Double? { last("lfs.pending.files", dimensions: ("state", "failed")) }
         var bytes: Double? { last("lfs.pending.bytes") }
         var age: Double? { last("lfs.pending.oldest_age") }
         var executors: Double? { last("lfs.executors") }
@@ -55,7 +55,7 @@ struct QueueGaugeTests {
     }
 
     private func withGauges(
-        _ storage: any RemoteStorage, _ log: JobLog = JobLog(),
+        _ storage: any RemoteStorage, log: JobLog = JobLog(),
         _ body: (Gauges, LFSManager, DatabasePool) async throws -> Void
     ) async throws {
         let metrics = TestMetrics()
@@ -66,7 +66,7 @@ struct QueueGaugeTests {
         }
     }
 
-    @Test("They show what waits, and how many executors work on it, and are at zero when all is through")
+    @Test("The gauges show pending files and busy executors, and return to zero")
     func follow() async throws {
         let gate = GatedStorage(InMemoryStorage())
         try await withGauges(gate) { gauges, lfs, database in
@@ -83,7 +83,7 @@ struct QueueGaugeTests {
     @Test("They show what has failed for good, until somebody asks for it again")
     func failures() async throws {
         let storage = FailingStorage.once(
-            InMemoryStorage(), on: [.upload], with: StorageError(.invalidRequest, "Never."))
+            InMemoryStorage(), on: [.upload], with: StorageError(.invalidRequest, message: "Never."))
         try await withGauges(storage) { gauges, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 1_000), in: database)
             try await until { gauges.failed == 1 && gauges.queued == 0 }
@@ -93,10 +93,10 @@ struct QueueGaugeTests {
         }
     }
 
-    @Test("The age of a file that waits grows while nothing changes, without a look at the queue")
+    @Test("The age of a pending file grows without a query of the queue")
     func age() async throws {
         let log = JobLog()
-        try await withGauges(InMemoryStorage(), log) { gauges, lfs, database in
+        try await withGauges(InMemoryStorage(), log: log) { gauges, lfs, database in
             lfs.pause()
             let file = try await lfs.attach(Data(repeating: 1, count: 1_000), in: database)
             try await until { gauges.queued == 1 }
@@ -113,7 +113,7 @@ struct QueueGaugeTests {
     @Test("A manager that has nothing to do reads no queue and sets no gauge")
     func idle() async throws {
         let log = JobLog()
-        try await withGauges(InMemoryStorage(), log) { gauges, lfs, database in
+        try await withGauges(InMemoryStorage(), log: log) { gauges, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 1_000), in: database)
             try await lfs.waitForUploads()
             try await until { gauges.queued == 0 && gauges.executors == 0 }
@@ -139,7 +139,7 @@ struct QueueGaugeTests {
     @Test("While many files go through, the queue is counted once a second at the most")
     func seldom() async throws {
         let log = JobLog()
-        try await withGauges(InMemoryStorage(), log) { gauges, lfs, database in
+        try await withGauges(InMemoryStorage(), log: log) { gauges, lfs, database in
             let start = ContinuousClock.now
             for number in 0..<300 { _ = try await lfs.attach(Data(repeating: 1, count: number), in: database) }
             try await lfs.waitForUploads()

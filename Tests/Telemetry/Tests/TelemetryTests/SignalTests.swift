@@ -8,7 +8,7 @@ import Testing
 struct SignalTests {
     private static let files = 6
 
-    @Test("SIGTERM lets the uploads under way end, begins no other, and the process exits with 0")
+    @Test("SIGTERM finishes running uploads, starts no other, and exits with 0")
     func finishes() async throws {
         try await signal("finish", uploaded: 2)
     }

@@ -32,7 +32,7 @@ struct TracingTests {
         #expect(tracer.activeSpans.isEmpty)
     }
 
-    private func spans(_ tracer: InMemoryTracer, _ name: String) -> [FinishedInMemorySpan] {
+    private func spans(_ tracer: InMemoryTracer, name: String) -> [FinishedInMemorySpan] {
         tracer.finishedSpans.filter { $0.operationName == name }
     }
 
@@ -42,8 +42,8 @@ struct TracingTests {
             let file = try await withSpan("request") { _ in
                 try await lfs.makeFile(from: .bytes(Data(repeating: 1, count: 1_234)))
             }
-            let request = try #require(spans(tracer, "request").first)
-            let ingest = try #require(spans(tracer, "lfs.ingest").first)
+            let request = try #require(spans(tracer, name: "request").first)
+            let ingest = try #require(spans(tracer, name: "lfs.ingest").first)
             #expect(ingest.parentSpanID == request.spanID)
             #expect(ingest.kind == .internal)
             #expect(ingest.attributes.get("lfs.file.id") == .string(file.id.uuidString))
@@ -54,18 +54,19 @@ struct TracingTests {
     @Test("Each try of an upload is a trace of its own, with what the storage does in it")
     func upload() async throws {
         let storage = TracedStorage(
-            base: FailingStorage.once(InMemoryStorage(), on: [.upload], with: StorageError(.serverError, "Not now.")))
+            base: FailingStorage.once(
+                InMemoryStorage(), on: [.upload], with: StorageError(.serverError, message: "Not now.")))
         try await withTracing(storage) { tracer, lfs, database in
             let file = try await withSpan("request") { _ in
                 try await lfs.attach(Data(repeating: 1, count: 1_234), in: database)
             }
             try await lfs.waitForUploads()
-            let uploads = spans(tracer, "lfs.upload")
+            let uploads = spans(tracer, name: "lfs.upload")
             #expect(uploads.map { $0.attributes.get("lfs.attempt") } == [.int64(1), .int64(2)])
             #expect(uploads.map { $0.attributes.get("error.type") } == [.string("serverError"), nil])
             #expect(uploads.map { $0.status?.code } == [.error, nil])
             #expect(uploads.map(\.errors.count) == [1, 0])
-            #expect(spans(tracer, "PUT").map(\.parentSpanID) == uploads.map(\.spanID))
+            #expect(spans(tracer, name: "PUT").map(\.parentSpanID) == uploads.map(\.spanID))
             for upload in uploads {
                 #expect(upload.kind == .client)
                 #expect(upload.parentSpanID == nil)
@@ -87,20 +88,20 @@ struct TracingTests {
                 }
             }
         }
-        #expect(spans(tracer, "lfs.upload").map(\.parentSpanID) == [nil])
+        #expect(spans(tracer, name: "lfs.upload").map(\.parentSpanID) == [nil])
     }
 
     @Test("A download is one span in the trace of who reads, however many tries it takes")
     func download() async throws {
         let storage = FailingStorage(
-            InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, "Not now."))
+            InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, message: "Not now."))
         try await withTracing(storage) { tracer, lfs, database in
             let file = try await lfs.attach(Data(repeating: 1, count: 1_234), in: database)
             try await lfs.waitForUploads()
             try await lfs.evict(file.id)
             try await withSpan("request") { _ in _ = try await lfs.data(of: file.id) }
-            let request = try #require(spans(tracer, "request").first)
-            let downloads = spans(tracer, "lfs.download")
+            let request = try #require(spans(tracer, name: "request").first)
+            let downloads = spans(tracer, name: "lfs.download")
             #expect(downloads.map(\.parentSpanID) == [request.spanID])
             #expect(downloads.first?.kind == .client)
             #expect(downloads.first?.attributes.get("lfs.byte_count") == .int64(1_234))
@@ -110,7 +111,8 @@ struct TracingTests {
 
     @Test("No span has a file's name, a key, or the message of an error")
     func discreet() async throws {
-        let error = StorageError(.invalidRequest, "GET /secret?X-Signature=secret", cause: CocoaError(.fileNoSuchFile))
+        let error = StorageError(
+            .invalidRequest, message: "GET /secret?X-Signature=secret", cause: CocoaError(.fileNoSuchFile))
         let storage = FailingStorage(InMemoryStorage(), on: [.upload], times: .max, with: error)
         try await withTracing(storage) { tracer, lfs, database in
             let file = try await lfs.attach(Data(repeating: 1, count: 10), name: "secret.jpg", in: database)

@@ -1,0 +1,49 @@
+import LFSSystem
+
+/// A file that another program may change while it is read.
+struct SourceFile {
+    let file: Descriptor
+    let before: FileStatus
+
+    /// - Throws: ``FileError/Code/notAFile`` for a folder, a pipe or a device.
+    init(_ file: Descriptor) throws {
+        self.file = file
+        do {
+            before = try file.status()
+        } catch {
+            throw FileError.reading(error, from: file.path)
+        }
+        guard before.isRegularFile else {
+            throw FileError(.notAFile, message: "\(file.path) is not a regular file.", path: file.path)
+        }
+    }
+
+    /// Calls `body` with the whole content, and throws if the file changed during the read.
+    func read(_ flag: CancellationFlag, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        var count: Int64 = 0
+        do {
+            // Reading one byte past the size detects a growing file.
+            try FileCopy.forEachChunk(of: file, 0..<(before.byteCount + 1), flag: flag) { bytes in
+                count += Int64(bytes.count)
+                try body(bytes)
+            }
+        } catch let error as SystemError {
+            throw FileError.reading(error, from: file.path)
+        }
+        let after: FileStatus
+        do {
+            after = try file.status()
+        } catch {
+            throw FileError.reading(error, from: file.path)
+        }
+        guard count == before.byteCount, after.byteCount == count, after.modified == before.modified else {
+            throw Self.changed(file.path)
+        }
+    }
+
+    static func changed(_ what: String) -> FileError {
+        FileError(
+            .sourceChanged, message: "\(what) changed while it was read. Try again when nothing writes to it.",
+            path: what)
+    }
+}

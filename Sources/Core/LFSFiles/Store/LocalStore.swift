@@ -1,0 +1,98 @@
+package import LFSSystem
+
+/// The local store: a folder `<database file>.lfs` with one read-only file per `FileData`, named by its id.
+///
+/// ```
+/// <database file>.lfs/          0700
+///   lfs.json                    the marker, which names the database
+///   attached.lock               shared by everyone who has the database open; also names the database
+///   uploader.lock               held by the one process that uploads
+///   temporary/                  the default persistence location
+///   incoming/                   unfinished downloads and copies
+///   quarantine/                 damaged files, created when the first one is found
+///   0198c1f2-…                  0400
+/// ```
+package final class LocalStore: Sendable {
+    package static let temporaryName = "temporary"
+    static let incomingName = "incoming"
+    static let openLockName = "attached.lock"
+    static let uploaderLockName = "uploader.lock"
+    /// The suffix of a file that is being copied into the store; see ``removeCopies(_:)``.
+    static let copySuffix = ".copy"
+
+    package let directory: Directory
+    package let incoming: Directory
+    /// The device number of the store's file system. It reveals that another file system was mounted over the folder.
+    let device: UInt64
+    /// The lock that is held shared while the store is in use, and exclusive for a sweep.
+    package let openLock: FileLock
+    /// The lock that the one uploading process holds.
+    package let uploaderLock: FileLock
+    /// The marker at the time when the folder was opened. Its database id does not change. Its counts may, because
+    /// another process may raise them. ``currentMarker()`` reads it again.
+    package let marker: StoreMarker
+    /// The batcher that writes complete small downloads to disk.
+    let arrivals: Batcher<DownloadedFile, DownloadedFiles.Outcome>
+
+    /// Opens the folder, and creates it if it is missing. Its parent must exist.
+    ///
+    /// - Parameter generation: the number of earlier openings of the database.
+    /// - Throws: ``FileError/Code/wrongStore`` if the folder belongs to another database.
+    package init(at path: String, databaseID: String, generation: Int64 = 0) throws(FileError) {
+        let lockFile: Descriptor
+        let reserve: String?
+        do {
+            directory = try Directory.openOrMake(path)
+            try OwnFolder.requireOwn(directory, path: path)
+            device = try directory.status().device
+            incoming = try OwnFolder.open(Self.incomingName, in: directory)
+            lockFile = try OwnFolder.openLockFile(Self.openLockName, in: directory)
+            openLock = FileLock(lockFile)
+            uploaderLock = try OwnFolder.lock(Self.uploaderLockName, in: directory)
+            reserve = try LockFileIdentity.databaseID(in: lockFile)
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+        marker = try StoreMarker.check(
+            in: directory, through: incoming, databaseID: databaseID, openings: generation, reserve: reserve)
+        arrivals = DownloadedFiles(incoming: incoming, directory: directory).batches
+        if reserve == nil { try LockFileIdentity.write(databaseID, to: lockFile) }
+    }
+
+    /// Records which opening of the database uses the folder now. Only a holder of the open lock may call it.
+    ///
+    /// - Parameters:
+    ///   - generation: the number of that opening, starting at 1.
+    ///   - followsAnother: true if the database was used with another folder since the last use of this one.
+    package func mark(generation: Int64, followsAnother: Bool = false) throws(FileError) {
+        var marker = try currentMarker()
+        // A folder that no opening has used was created for this one, unless its marker contains another number.
+        if marker.generation == 0 { marker.madeFor = marker.madeFor ?? generation }
+        marker.generation = max(marker.generation, generation)
+        if followsAnother { marker.followsAnother = true }
+        do {
+            try StoreMarker.write(marker, in: directory, through: incoming)
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+    }
+
+    package var path: String { directory.path }
+
+    package func contains(_ id: FileID) throws(SystemError) -> Bool { try directory.status(of: id.text) != nil }
+
+    /// Opens a file for reading. Returns nil if the store does not contain it.
+    package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
+        do {
+            return try directory.openForReading(id.text)
+        } catch let error where error.isMissing {
+            return nil
+        }
+    }
+
+    /// Returns the path of a file, even if it does not exist.
+    package func path(of id: FileID) -> String { directory.child(id.text) }
+
+    /// Returns a cursor over the files in the store, page by page.
+    package func files() throws(SystemError) -> FileCursor { try FileCursor(directory) }
+}

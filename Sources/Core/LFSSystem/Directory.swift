@@ -1,0 +1,239 @@
+import CLinux
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// An open directory. Names are resolved relative to it, so a folder that is renamed or replaced at its path cannot
+/// redirect a call. Calls never follow symbolic links.
+package final class Directory: Sendable {
+    package let path: String
+    private let descriptor: Descriptor
+    private let syncs: SharedSync
+
+    private init(_ descriptor: Descriptor) {
+        self.descriptor = descriptor
+        self.path = descriptor.path
+        self.syncs = SharedSync { () throws(SystemError) in try descriptor.synchronizeFolder() }
+    }
+
+    // MARK: Opening
+
+    package static func open(_ path: String) throws(SystemError) -> Directory {
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+        return Directory(
+            Descriptor(owning: try OpenCall.run(path) { openat(AT_FDCWD, path, flags) }, path: path))
+    }
+
+    /// Opens the folder. Creates it with mode 0700 if it is missing. Its parent must exist.
+    package static func openOrMake(_ path: String) throws(SystemError) -> Directory {
+        if mkdir(path, 0o700) != 0 {
+            let error = SystemError(call: "mkdir", path: path, errno: errno)
+            guard error.isExisting else { throw error }
+            return try open(path)
+        }
+        return try open(path).setUp()
+    }
+
+    /// Opens a subfolder. Creates it with mode 0700 if it is missing.
+    package func openOrMake(_ name: String) throws(SystemError) -> Directory {
+        if mkdirat(descriptor.raw, name, 0o700) != 0 {
+            let error = SystemError(call: "mkdir", path: child(name), errno: errno)
+            guard error.isExisting else { throw error }
+            return try openFolder(name)
+        }
+        return try openFolder(name).setUp()
+    }
+
+    /// Sets the intended mode, which the umask may have reduced.
+    private func setUp() throws(SystemError) -> Directory {
+        do throws(SystemError) {
+            try descriptor.setMode(0o700)
+        } catch {
+            // Another user may have replaced the folder after it was created, so only a new file is evidence.
+            guard error.errno == EPERM, try isWithoutModes() else { throw error }
+        }
+        return self
+    }
+
+    /// Returns true if the file system stores no permissions, for example exFAT. All its files have the owner and the
+    /// mode that its mount options name.
+    ///
+    /// Creates an empty file in the folder and removes it. The mode of a file that this process has just created
+    /// cannot be the choice of another user.
+    package func isWithoutModes() throws(SystemError) -> Bool {
+        let device = try status().device
+        if MissingFeature.modes.isKnown(on: device) { return true }
+        let name = "\(FileID.make().text).probe"
+        let created = Result { () throws(SystemError) in try create(name).status() }
+        try remove(name)
+        let permissions = try created.get().permissions
+        if permissions & 0o077 != 0 {
+            MissingFeature.modes.log(
+                SystemError(call: "fchmod", path: child(name), errno: ENOTSUP), device: device)
+        }
+        return MissingFeature.modes.isKnown(on: device)
+    }
+
+    /// Opens a subfolder.
+    package func openFolder(_ name: String) throws(SystemError) -> Directory {
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW
+        return Directory(Descriptor(owning: try openAt(name, flags: flags), path: child(name)))
+    }
+
+    // MARK: Files
+
+    /// Creates a file and opens it for reading and writing. Throws if the name exists.
+    package func create(_ name: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+        let file = Descriptor(owning: try openAt(name, flags: flags, mode: mode), path: child(name))
+        try file.setMode(mode, isNew: true)
+        return file
+    }
+
+    package func openForReading(_ name: String) throws(SystemError) -> Descriptor {
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        return Descriptor(owning: try openAt(name, flags: flags), path: child(name))
+    }
+
+    /// Opens a file for locking or for reading and writing, and creates it if it is missing.
+    ///
+    /// An existing entry of any type is opened, except a symbolic link. The caller must check its type.
+    package func openOrCreate(_ name: String) throws(SystemError) -> Descriptor {
+        // O_NONBLOCK: opening a named pipe would block.
+        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        while true {
+            do {
+                return Descriptor(owning: try openAt(name, flags: flags), path: child(name))
+            } catch let error where error.isMissing {}
+            do {
+                return try create(name)
+            } catch let error where error.isExisting {}
+        }
+    }
+
+    /// Returns the status of the entry with this name, or nil if the name does not exist.
+    package func status(of name: String) throws(SystemError) -> FileStatus? {
+        var raw = stat()
+        if fstatat(descriptor.raw, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(raw) }
+        let error = SystemError(call: "stat", path: child(name), errno: errno)
+        if error.isMissing { return nil }
+        throw error
+    }
+
+    /// Returns the status of this directory. With it a caller detects that another folder has taken its place.
+    package func status() throws(SystemError) -> FileStatus { try descriptor.status() }
+
+    /// Atomically moves a file within one file system, and replaces an existing file with the new name.
+    package func rename(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+        try checked("rename", child(name)) {
+            renameat(descriptor.raw, name, directory.descriptor.raw, newName)
+        }
+    }
+
+    /// Moves a file like ``rename(_:to:as:)``, but throws `EEXIST` if the new name exists.
+    package func renameExclusively(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+        // On every POSIX system, link(2) fails if the name exists. FAT and some network file systems have no hard
+        // links.
+        do {
+            try checked("link", directory.child(newName)) {
+                linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
+            }
+        } catch let error where error.isUnsupported {
+            return try renameWithoutLink(name, to: directory, as: newName)
+        }
+        try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }
+    }
+
+    /// Implements ``renameExclusively(_:to:as:)`` on file systems without hard links.
+    func renameWithoutLink(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+        let target = directory.descriptor.raw
+        #if canImport(Darwin)
+        try checked("renameatx_np", directory.child(newName)) {
+            renameatx_np(descriptor.raw, name, target, newName, UInt32(RENAME_EXCL))
+        }
+        #else
+        try checked("renameat2", directory.child(newName)) {
+            lfs_rename_exclusively(descriptor.raw, name, target, newName)
+        }
+        #endif
+    }
+
+    /// Moves a file from a caller's path into this directory, within one file system. Replaces an existing file with
+    /// the name.
+    package func take(_ path: String, as name: String) throws(SystemError) {
+        try checked("rename", path) { renameat(AT_FDCWD, path, descriptor.raw, name) }
+    }
+
+    /// Removes a file. Returns false if it did not exist.
+    @discardableResult
+    package func remove(_ name: String) throws(SystemError) -> Bool {
+        if unlinkat(descriptor.raw, name, 0) == 0 { return true }
+        let error = SystemError(call: "unlink", path: child(name), errno: errno)
+        if error.isMissing { return false }
+        // For a folder, Apple platforms return EPERM, as if the caller lacked permission. Linux returns EISDIR.
+        if error.errno == EPERM, try status(of: name)?.isDirectory == true {
+            throw SystemError(call: "unlink", path: child(name), errno: EISDIR)
+        }
+        throw error
+    }
+
+    /// Removes an empty folder. Returns false if it did not exist.
+    @discardableResult
+    package func removeFolder(_ name: String) throws(SystemError) -> Bool {
+        if unlinkat(descriptor.raw, name, AT_REMOVEDIR) == 0 { return true }
+        let error = SystemError(call: "rmdir", path: child(name), errno: errno)
+        if error.isMissing { return false }
+        throw error
+    }
+
+    /// Throws if this process cannot create and remove files in the directory, for example on a read-only file system.
+    package func requireWritable() throws(SystemError) {
+        try checked("access", path) { access(path, R_OK | W_OK | X_OK) }
+    }
+
+    // MARK: Durability
+
+    /// Returns when the device has every file creation, rename and removal made in this directory before the call.
+    /// Concurrent calls share one `fsync`. Blocks the thread.
+    package func synchronize() throws(SystemError) { try syncs.run() }
+
+    // MARK: Listing
+
+    /// Returns a cursor that reads the names in this directory page by page.
+    package func names() throws(SystemError) -> DirectoryCursor {
+        try DirectoryCursor(owning: openAt(".", flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC), path: path)
+    }
+
+    /// Calls `body` with each name that is valid UTF-8, in no particular order. The body returns false to stop.
+    package func forEachFile(_ body: (String) throws -> Bool) throws {
+        let cursor = try names()
+        while true {
+            let page = try cursor.next(limit: 1_000)
+            if page.isEmpty { return }
+            for bytes in page {
+                guard let name = String(validating: bytes, as: UTF8.self) else { continue }
+                if try !body(name) { return }
+            }
+        }
+    }
+
+    /// Returns the number of bytes that the file system has available for a user other than root.
+    package func availableByteCount() throws(SystemError) -> Int64 {
+        var raw = statvfs()
+        try checked("fstatvfs", path) { fstatvfs(descriptor.raw, &raw) }
+        let (blocks, size) = (UInt64(raw.f_bavail), UInt64(raw.f_frsize))
+        let (bytes, isTooMany) = blocks.multipliedReportingOverflow(by: size)
+        return isTooMany ? .max : Int64(clamping: bytes)
+    }
+
+    package func child(_ name: String) -> String { path + "/" + name }
+
+    private func openAt(_ name: String, flags: Int32, mode: UInt32 = 0) throws(SystemError) -> Int32 {
+        try OpenCall.run(child(name)) { openat(descriptor.raw, name, flags, mode_t(mode)) }
+    }
+}

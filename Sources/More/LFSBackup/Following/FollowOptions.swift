@@ -1,0 +1,18 @@
+/// Options of a follower. Every option has a default.
+public struct FollowOptions: Sendable {
+    /// The time without changes after which a file has settled. A file that changes constantly never settles.
+    public var settle = Duration.seconds(5)
+    /// The interval of additional full walks. If nil, the follower uses ``usualRescan`` while it cannot watch all
+    /// folders, and makes no such walks otherwise.
+    public var rescan: Duration?
+    /// The interval at which the follower checks whether the selected paths still lead to the same folders. No system
+    /// reports that.
+    package var rootCheck = Duration.seconds(60)
+    package var clock: any Clock<Duration> = ContinuousClock()
+
+    /// The interval of full walks while not all folders can be watched.
+    public static let usualRescan = Duration.seconds(15 * 60)
+
+    /// Creates options with the default values.
+    public init() {}
+}

@@ -1,0 +1,128 @@
+import Foundation
+import LFSSystem
+import LFSWire
+
+/// The table `sync_object` and the row of `sync_state`, which record the objects that the server has created.
+enum SchemaTable {
+    struct State: Sendable {
+        let version: Int64
+        /// The recorded schema, or nil before the first one.
+        let schema: SyncSchema?
+        let objects: [SchemaObject.Name: Object]
+    }
+
+    struct Object: Sendable {
+        let source: String
+        let definition: String
+    }
+
+    /// The function that gives rows their positions on PostgreSQL.
+    static let stamp = SchemaObject.Name(kind: "function", name: "sync_stamp()")
+
+    /// Returns the state of the store, or nil if the database contains no store.
+    ///
+    /// - Throws: ``SQLFailure``.
+    static func state(_ db: any SQLConnection) throws -> State? {
+        let catalog = try SchemaCatalog.objects(db)
+        guard catalog.keys.contains(where: { $0.kind == "table" && $0.name.hasPrefix("sync_") }) else { return nil }
+        for table in ["sync_state", "sync_object"] where catalog[.init(kind: "table", name: table)] == nil {
+            throw SyncStoreError(.drift, details: ["The table '\(table)' is missing."])
+        }
+        var found: (version: Int64, tables: String)?
+        try db.query("SELECT schemaVersion, tables FROM sync_state WHERE id = 1", arguments: []) { row in
+            if let version = try row.integer(0), let tables = try row.text(1) { found = (version, tables) }
+            return false
+        }
+        guard let found else { throw SyncStoreError(.drift, details: ["The row of 'sync_state' is missing."]) }
+        // The records of a newer server may have a different meaning.
+        guard found.version <= ServerTables.version else {
+            return State(version: found.version, schema: nil, objects: [:])
+        }
+        var objects: [SchemaObject.Name: Object] = [:]
+        try db.query("SELECT kind, name, source, definition FROM sync_object", arguments: []) { row in
+            if let kind = try row.text(0), let name = try row.text(1), let source = try row.text(2),
+                let definition = try row.text(3)
+            {
+                objects[.init(kind: kind, name: name)] = Object(source: source, definition: definition)
+            }
+            return true
+        }
+        return State(version: found.version, schema: try schema(found.tables), objects: objects)
+    }
+
+    private static func schema(_ text: String) throws -> SyncSchema? {
+        if text.isEmpty { return nil }
+        do {
+            return try JSONDecoder().decode(SyncSchema.self, from: Data(text.utf8))
+        } catch {
+            throw SyncStoreError(.drift, details: ["The schema in 'sync_state' cannot be read."])
+        }
+    }
+
+    /// Records the objects that were just created, and marks the database as a store.
+    static func begin(_ db: any SQLConnection) throws -> State {
+        try db.execute(
+            """
+            INSERT INTO sync_state (id, historyID, schemaVersion) VALUES (1, ?1, ?2) ON CONFLICT (id) DO NOTHING
+            """, arguments: [.text(FileID.make().text), .integer(ServerTables.version)])
+        var objects: [SchemaObject.Name: Object] = [:]
+        for (name, definition) in try SchemaCatalog.objects(db) where isServers(name) {
+            objects[name] = Object(source: "", definition: definition)
+            try insert(name, source: "", definition: definition, db)
+        }
+        return State(version: ServerTables.version, schema: nil, objects: objects)
+    }
+
+    /// Returns true for an object that exists before the devices' tables are created.
+    private static func isServers(_ name: SchemaObject.Name) -> Bool {
+        name.name.hasPrefix("sync_") || (name.kind == "function" && name.name.hasPrefix("lfs_real("))
+    }
+
+    /// Gives the store a new history. Devices may then know more than the store contains.
+    static func renewHistory(_ db: any SQLConnection) throws {
+        try db.execute("UPDATE sync_state SET historyID = ?1 WHERE id = 1", arguments: [.text(FileID.make().text)])
+    }
+
+    /// Records a schema and the objects that were created for it.
+    static func note(_ schema: SyncSchema, made: [SchemaObject], _ db: any SQLConnection) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = String(decoding: try encoder.encode(schema), as: UTF8.self)
+        try db.execute(
+            "UPDATE sync_state SET tables = ?1, schemaVersion = ?2 WHERE id = 1",
+            arguments: [.text(text), .integer(ServerTables.version)])
+        try db.execute("DELETE FROM sync_object WHERE source <> ''", arguments: [])
+        let catalog = try SchemaCatalog.objects(db)
+        for object in made {
+            guard let definition = catalog[object.name] else {
+                throw SQLFailure(.unusable, message: "The \(object.name) was not created.")
+            }
+            try insert(object.name, source: object.source, definition: definition, db)
+        }
+        guard let definition = catalog[stamp] else { return }
+        // Without a source, so that an earlier server, which does not know it by one, leaves it where it is.
+        try db.execute(
+            "UPDATE sync_object SET definition = ?1 WHERE kind = ?2 AND name = ?3",
+            arguments: [.text(definition), .text(stamp.kind), .text(stamp.name)])
+    }
+
+    private static func insert(
+        _ name: SchemaObject.Name, source: String, definition: String, _ db: any SQLConnection
+    ) throws {
+        try db.execute(
+            "INSERT INTO sync_object (kind, name, source, definition) VALUES (?1, ?2, ?3, ?4)",
+            arguments: [.text(name.kind), .text(name.name), .text(source), .text(definition)])
+    }
+
+    /// Returns a sentence for each object that differs from its record. Objects that the server has not created are
+    /// ignored.
+    static func drift(from noted: [SchemaObject.Name: Object], to catalog: [SchemaObject.Name: String]) -> [String] {
+        noted.sorted { $0.key < $1.key }.compactMap { name, object in
+            switch catalog[name] {
+            case nil: "The \(name) is missing."
+            case object.definition?: nil
+            case _?: "The \(name) is not the one that the server has created."
+            }
+        }
+    }
+}

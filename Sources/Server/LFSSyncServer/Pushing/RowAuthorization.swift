@@ -1,0 +1,280 @@
+import LFSWire
+
+/// The rights of a session to the rows of one table.
+///
+/// Rows that the session may not see are treated as missing. The session may write its account's own rows, and rows of
+/// other accounts if a grant permits it. Rows that control access have their own rules:
+///
+/// - The owner of a container creates and changes its members. Each member may leave.
+/// - Editors create and delete links.
+/// - An account creates the rows that let another account read its rows. Either of the two may delete them.
+struct RowAuthorization: Sendable {
+    let schema: CheckedSchema
+    let table: CheckedSchema.Table
+
+    /// The maximum number of shared scopes of an account. It applies to the scopes that the account owns, and
+    /// separately to those that others have given it.
+    static let scopeLimit = 1_000
+    /// The maximum number of scopes that an account may give to another account that gives it nothing.
+    static let unacceptedLimit = 50
+
+    private var role: CheckedSharing.Role { schema.sharing.role(of: table.name) }
+
+    // MARK: Visibility
+
+    /// Returns an SQL condition that is true if the account `?2` may read the row `t`.
+    static func isVisible(_ table: String) -> String {
+        """
+        (EXISTS (SELECT 1 FROM sync_grant g WHERE g.accountID = ?2 AND g.scopeID = t.scopeID) OR EXISTS (
+            SELECT 1 FROM sync_member m JOIN sync_grant g ON g.scopeID = m.scopeID AND g.accountID = ?2
+            WHERE m.tableName = \(TableSQL.literal(table)) AND m.key = t.id AND m.isDeleted = 0))
+        """
+    }
+
+    /// Returns the account's scope that contains a row. Nil if the row does not exist or the session may not see it.
+    static func visibleScope(
+        of key: String, in table: String, _ session: SyncSession, _ db: any SQLConnection
+    ) throws -> String? {
+        try db.firstText(
+            "SELECT t.scopeID FROM \(TableSQL.quoted(table)) t WHERE t.id = ?1 AND \(isVisible(table))",
+            arguments: [.text(key), .text(session.account)])
+    }
+
+    // MARK: Writing
+
+    /// Returns the scope for a new row.
+    ///
+    /// - Throws: ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.
+    func scope(
+        forNew mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection
+    ) throws -> String {
+        let own = session.own.description
+        switch role {
+        case .none, .container: return own
+        case .members(let container):
+            guard
+                try scope(ofContainer: mutation.row.text(container.memberContainer), container, session: session, db)
+                    == own
+            else { throw WireFailure(.forbidden, message: "Only the owner of '\(container.table)' may add members.") }
+            try requireAccount(mutation.row.text(container.account), db)
+            return own
+        case .links(let container):
+            let id = mutation.row.text(container.linkContainer)
+            let scope = try scope(ofContainer: id, container, session: session, db)
+            if scope != own { try requireEditor(id, container: container, session: session, db) }
+            return scope
+        case .partners(let partners):
+            guard mutation.row.text(partners.from) == session.account else {
+                throw WireFailure(
+                    .forbidden,
+                    message: """
+                        '\(partners.from)' has to be this account, because the row lets others read the account's rows.
+                        """)
+            }
+            try requireAccount(mutation.row.text(partners.to), db)
+            return own
+        }
+    }
+
+    /// Checks the right to change a row.
+    ///
+    /// - Parameter scope: the scope of the row.
+    /// - Throws: ``WireFailure/Code/forbidden``.
+    func requireChanging(
+        _ mutation: SyncMutation, in scope: String, session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        try requireSamePlaces(mutation, db)
+        if scope == session.own.description { return }
+        switch role {
+        case .none: try requireWriting(scope, session: session, db)
+        case .links(let container):
+            try requireEditor(
+                try value(container.linkContainer, of: mutation.key, db), container: container, session: session, db)
+        case .container, .members, .partners: throw Self.refusal
+        }
+    }
+
+    /// Checks the right to delete a row.
+    ///
+    /// - Parameter scope: the scope of the row.
+    /// - Throws: ``WireFailure/Code/forbidden``.
+    func requireRemoving(
+        _ key: String, in scope: String, session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        if scope == session.own.description { return }
+        switch role {
+        case .none: try requireWriting(scope, session: session, db)
+        case .container: throw Self.refusal
+        case .links(let container):
+            try requireEditor(
+                try value(container.linkContainer, of: key, db), container: container, session: session, db)
+        case .members(let container):
+            guard try value(container.account, of: key, db) == session.account else { throw Self.refusal }
+        case .partners(let partners):
+            guard try value(partners.to, of: key, db) == session.account else { throw Self.refusal }
+        }
+    }
+
+    /// Checks that a row refers only to rows that the session may see. A reference that keeps its parent from being
+    /// deleted must stay within one account. Otherwise an account could block the deletion of another account's rows.
+    ///
+    /// - Throws: ``WireFailure/Code/missing``, both for rows that do not exist and for rows that the session may not
+    ///   see.
+    func requireParents(
+        _ mutation: SyncMutation, in scope: String, session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        for column in table.table.columns {
+            guard let parent = column.parent, let key = mutation.row.text(column.name) else { continue }
+            if parent.table == table.name, key == mutation.key { continue }
+            let found = try Self.visibleScope(of: key, in: parent.table, session, db)
+            guard let found, found == scope || parent.onDelete != .noAction else {
+                throw WireFailure(.missing, message: "The row that '\(column.name)' refers to does not exist.")
+            }
+        }
+    }
+
+    /// Checks the limits after a row was written that gives scopes to accounts.
+    ///
+    /// No row records that an account accepts a scope. An account accepts a giver by giving something in return.
+    ///
+    /// - Throws: `too_many`, which counts the account's own scopes by kind and reveals nothing about another account's.
+    func requireRoom(for mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection) throws {
+        let other: String?
+        switch role {
+        case .members(let container): other = try value(container.account, of: mutation.key, db)
+        case .partners(let partners): other = try value(partners.to, of: mutation.key, db)
+        case .none, .container, .links: return
+        }
+        try ScopeCount(ownedBy: session.account, db).require("This account")
+        if let other, other != session.account {
+            guard try ScopeCount(givenTo: other, db).isWithin else {
+                throw WireFailure(
+                    .tooMany, message: "The other account has reached its limit and cannot receive more.")
+            }
+            let given = try ScopeCount(givenTo: other, by: session.account, db).total
+            let returned = try ScopeCount(givenTo: session.account, by: other, db).total
+            guard given <= Self.unacceptedLimit || returned > 0 else {
+                throw WireFailure(
+                    .tooMany,
+                    message: """
+                        An account that shares nothing with this one can be given at most \(Self.unacceptedLimit) \
+                        things. Once it shares something in return, it can be given more.
+                        """)
+            }
+        }
+    }
+
+    // MARK: Helpers
+
+    private static let refusal = WireFailure(.forbidden, message: "This account may not write that row.")
+
+    private func scope(
+        ofContainer id: String?, _ container: CheckedSharing.Container, session: SyncSession, _ db: any SQLConnection
+    ) throws -> String {
+        guard let id, let scope = try Self.visibleScope(of: id, in: container.table, session, db) else {
+            throw WireFailure(.missing, message: "The '\(container.table)' that the row refers to does not exist.")
+        }
+        return scope
+    }
+
+    private func requireAccount(_ id: String?, _ db: any SQLConnection) throws {
+        guard let id, try db.firstText("SELECT id FROM sync_account WHERE id = ?1", arguments: [.text(id)]) != nil
+        else {
+            throw WireFailure(.missing, message: "There is no account with that id.")
+        }
+    }
+
+    private func requireEditor(
+        _ id: String?, container: CheckedSharing.Container, session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        guard let id else { throw Self.refusal }
+        try requireWriting("\(container.table)/\(id)", session: session, db)
+    }
+
+    private func requireWriting(_ scope: String, session: SyncSession, _ db: any SQLConnection) throws {
+        let sql = "SELECT role FROM sync_grant WHERE scopeID = ?1 AND accountID = ?2 AND role <> 'viewer'"
+        guard try db.firstText(sql, arguments: [.text(scope), .text(session.account)]) != nil else {
+            throw Self.refusal
+        }
+    }
+
+    /// Refuses a change of the columns that determine who has access and what a container holds. Such a change requires
+    /// another row.
+    private func requireSamePlaces(_ mutation: SyncMutation, _ db: any SQLConnection) throws {
+        let columns =
+            switch role {
+            case .none, .container: [String]()
+            case .members(let container): [container.memberContainer, container.account]
+            case .links(let container): [container.linkContainer, container.linkContent]
+            case .partners(let partners): [partners.from, partners.to]
+            }
+        for column in columns {
+            guard let new = mutation.row[column] else { continue }
+            guard case .text(let text) = new, try value(column, of: mutation.key, db) == text else {
+                throw WireFailure(
+                    .forbidden, message: "'\(column)' never changes. Delete the row, and create another one.")
+            }
+        }
+    }
+
+    private func value(_ column: String, of key: String, _ db: any SQLConnection) throws -> String? {
+        try db.firstText(
+            "SELECT \(TableSQL.quoted(column)) FROM \(TableSQL.quoted(table.name)) WHERE id = ?1",
+            arguments: [.text(key)])
+    }
+}
+
+/// The numbers of shared scopes that an account has given or received, by kind.
+struct ScopeCount: Sendable {
+    private var counts: [(kind: String, count: Int)] = []
+
+    /// Counts the shared scopes that an account owns.
+    init(ownedBy account: String, _ db: any SQLConnection) throws {
+        try self.init("SELECT scopeID FROM sync_grant WHERE accountID = ?1 AND role = 'owner'", accounts: [account], db)
+    }
+
+    /// Counts the scopes of other accounts that an account may read.
+    init(givenTo account: String, _ db: any SQLConnection) throws {
+        try self.init(
+            "SELECT scopeID FROM sync_grant WHERE accountID = ?1 AND role <> 'owner'", accounts: [account], db)
+    }
+
+    /// Counts the scopes of one account that another one may read, including its own rows.
+    init(givenTo account: String, by owner: String, _ db: any SQLConnection) throws {
+        try self.init(
+            """
+            SELECT g.scopeID FROM sync_grant g
+            JOIN sync_grant o ON o.scopeID = g.scopeID AND o.accountID = ?2 AND o.role = 'owner'
+            WHERE g.accountID = ?1 AND g.role <> 'owner'
+            """, accounts: [account, owner], db)
+    }
+
+    private init(_ sql: String, accounts: [String], _ db: any SQLConnection) throws {
+        var counts: [String: Int] = [:]
+        let own = SyncScope.account(accounts[0]).description
+        try db.query(sql, arguments: accounts.map(SQLValue.text)) { row in
+            if let scope = try row.text(0).flatMap({ SyncScope($0) }), scope.description != own {
+                counts[scope.kind, default: 0] += 1
+            }
+            return true
+        }
+        self.counts = counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    var total: Int { counts.reduce(0) { $0 + $1.count } }
+
+    var isWithin: Bool { total <= RowAuthorization.scopeLimit }
+
+    func require(_ account: String) throws(WireFailure) {
+        guard !isWithin else { return }
+        let kinds = counts.map { "\($0.count) of '\($0.kind)'" }.joined(separator: ", ")
+        throw WireFailure(
+            .tooMany,
+            message: "\(account) would have \(kinds), and the limit is \(RowAuthorization.scopeLimit) in all.")
+    }
+}
+
+extension WireFailure.Code {
+    /// A number exceeds its limit.
+    static let tooMany = WireFailure.Code(rawValue: "too_many")
+}

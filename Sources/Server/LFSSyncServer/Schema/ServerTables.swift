@@ -1,0 +1,142 @@
+/// The SQL of the server's own tables, besides those of the devices.
+enum ServerTables {
+    /// The version of the tables below. A server does not use a store that a newer one has created.
+    static let version: Int64 = 2
+
+    /// Returns statements that create the tables and their functions.
+    static func scripts(_ dialect: SQLDialect) -> [String] {
+        [dialect.tables(script)] + (dialect == .postgres ? [PostgresOrder.script] : [])
+    }
+
+    /// Returns statements that create the additions of version 2: objects whose files were deleted, until the storage
+    /// has confirmed their removal. They are recorded as part of the schema, so that a store of version 1 receives
+    /// them.
+    static func removal(_ dialect: SQLDialect) -> [String] {
+        let table = """
+            CREATE TABLE "sync_removal" (
+                key TEXT PRIMARY KEY NOT NULL,
+                -- The account that owns the namespace of the key.
+                accountID TEXT NOT NULL,
+                -- Milliseconds since 1970.
+                notBefore BIGINT NOT NULL,
+                tries BIGINT NOT NULL DEFAULT 0,
+                -- 1 once the storage was asked to delete the object.
+                isAsked INTEGER NOT NULL DEFAULT 0
+            )
+            """
+        return [dialect.tables(table), "CREATE INDEX \"sync_removal_due\" ON \"sync_removal\"(notBefore)"]
+    }
+
+    /// The statements that create missing tables. Streams look up many rows of two tables by key, so these tables are
+    /// stored in the order of their keys. Stores of an earlier server are a little slower.
+    private static let script = """
+        CREATE TABLE IF NOT EXISTS sync_state (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            -- A new id after a restore, because devices may then know more than the server.
+            historyID TEXT NOT NULL,
+            schemaVersion INTEGER NOT NULL,
+            -- The latest clock of the deleted scopes. A scope that is created again starts after it.
+            scopeClock BIGINT NOT NULL DEFAULT 0,
+            -- The schema of the tables, as JSON.
+            tables TEXT NOT NULL DEFAULT ''
+        );
+        -- The objects that the server has created, so that each start detects changes by others.
+        CREATE TABLE IF NOT EXISTS sync_object (
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            -- The statement that created the object. Empty for objects that every schema has.
+            source TEXT NOT NULL,
+            -- The definition in the database's catalog.
+            definition TEXT NOT NULL,
+            PRIMARY KEY (kind, name)
+        );
+        CREATE TABLE IF NOT EXISTS sync_account (
+            id TEXT PRIMARY KEY NOT NULL,
+            name TEXT NOT NULL UNIQUE
+        );
+        -- The unit of order. Ids of changes ascend within a scope in the order of the commits.
+        CREATE TABLE IF NOT EXISTS sync_scope (
+            id TEXT PRIMARY KEY NOT NULL,
+            clock BIGINT NOT NULL DEFAULT 0,
+            counter BIGINT NOT NULL DEFAULT 0,
+            head TEXT NOT NULL DEFAULT '',
+            -- Deletions up to this position are no longer recorded.
+            prunedThrough TEXT NOT NULL DEFAULT ''
+        ) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS sync_grant (
+            scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
+            accountID TEXT NOT NULL REFERENCES sync_account(id) ON DELETE CASCADE,
+            role TEXT NOT NULL CHECK (role = 'viewer' OR role = 'editor' OR role = 'owner'),
+            PRIMARY KEY (accountID, scopeID)
+        );
+        CREATE INDEX IF NOT EXISTS sync_grant_scope ON sync_grant(scopeID);
+        CREATE TABLE IF NOT EXISTS sync_session (
+            id TEXT PRIMARY KEY NOT NULL,
+            accountID TEXT NOT NULL REFERENCES sync_account(id) ON DELETE CASCADE,
+            -- SHA-256 of the token. The token itself is not stored.
+            tokenHash TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL DEFAULT '',
+            epoch BIGINT NOT NULL DEFAULT 1,
+            historyID TEXT NOT NULL,
+            -- The reason why the session needs a full resync. NULL if it needs none.
+            resetReason TEXT,
+            lastBatch BIGINT NOT NULL DEFAULT 0,
+            lastBatchID TEXT NOT NULL DEFAULT '',
+            -- -1 accepts any next number, because the device or the server is an older copy of itself.
+            lastSequence BIGINT NOT NULL DEFAULT 0,
+            -- The beginning of the object keys of the device's files. Empty until it has created a file.
+            namespace TEXT NOT NULL DEFAULT '',
+            -- Milliseconds since 1970. The last one is NULL for a session that ends only when it is revoked.
+            createdAt BIGINT NOT NULL DEFAULT 0,
+            seenAt BIGINT NOT NULL DEFAULT 0,
+            expiresAt BIGINT
+        );
+        CREATE INDEX IF NOT EXISTS sync_session_namespace ON sync_session(namespace);
+        CREATE TABLE IF NOT EXISTS sync_namespace (
+            namespace TEXT PRIMARY KEY NOT NULL,
+            -- No foreign key, because the objects of a deleted account may still exist.
+            accountID TEXT NOT NULL
+        );
+        CREATE INDEX IF NOT EXISTS sync_session_account ON sync_session(accountID);
+        CREATE TABLE IF NOT EXISTS sync_checkpoint (
+            sessionID TEXT NOT NULL REFERENCES sync_session(id) ON DELETE CASCADE,
+            scopeID TEXT NOT NULL,
+            typeName TEXT NOT NULL,
+            -- Empty if the type has begun and nothing is acknowledged yet.
+            position TEXT NOT NULL,
+            -- The head at the beginning. Deletions up to there do not concern this session.
+            begunAt TEXT NOT NULL DEFAULT '',
+            -- The reason for a full resync, until the device has acknowledged a part of it. Otherwise NULL.
+            resetReason TEXT,
+            PRIMARY KEY (sessionID, scopeID, typeName)
+        ) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS sync_tombstone (
+            scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
+            tableName TEXT NOT NULL,
+            key TEXT NOT NULL,
+            updateID TEXT NOT NULL,
+            PRIMARY KEY (scopeID, tableName, key)
+        );
+        CREATE INDEX IF NOT EXISTS sync_tombstone_position ON sync_tombstone(scopeID, tableName, updateID);
+        -- The rows that a shared scope contains.
+        CREATE TABLE IF NOT EXISTS sync_member (
+            scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
+            tableName TEXT NOT NULL,
+            key TEXT NOT NULL,
+            -- An empty text requests the scope's next position.
+            updateID TEXT NOT NULL,
+            isDeleted INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (scopeID, tableName, key)
+        );
+        CREATE INDEX IF NOT EXISTS sync_member_position ON sync_member(scopeID, tableName, updateID);
+        CREATE INDEX IF NOT EXISTS sync_member_row ON sync_member(tableName, key);
+        -- The results of mutations, for devices that have not received them.
+        CREATE TABLE IF NOT EXISTS sync_mutation (
+            sessionID TEXT NOT NULL REFERENCES sync_session(id) ON DELETE CASCADE,
+            sequence BIGINT NOT NULL,
+            id TEXT NOT NULL,
+            result TEXT NOT NULL,
+            PRIMARY KEY (sessionID, sequence)
+        );
+        """
+}

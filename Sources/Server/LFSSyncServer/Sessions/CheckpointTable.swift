@@ -1,0 +1,168 @@
+import LFSWire
+
+/// The table `sync_checkpoint` of the positions that each session has reached.
+enum CheckpointTable {
+    /// Records what a device has received. The furthest position of each type and scope wins, so a late batch takes
+    /// nothing back. Tokens of another epoch or of an unknown type have no effect.
+    ///
+    /// - Parameter types: the existing types.
+    /// - Throws: ``AckFailure``, also for a position that no row has reached.
+    static func apply(
+        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, _ db: any SQLConnection
+    ) throws {
+        if session.has(batch) { return }
+        // A device that has started over continues with its own batch number.
+        let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
+        guard begins || batch.number > session.lastBatch else { throw AckFailure.olderCopy }
+        guard begins || batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
+        // Departures come first. Other tokens of a left scope are from the time after the departure.
+        let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
+        for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })
+        where token.epoch == session.epoch {
+            switch token.place.type.description {
+            case SyncLine.Name.complete: break
+            case SyncLine.Name.reset:
+                try restart(session, db)
+                // The other tokens of the batch belong to the previous epoch.
+                return try note(batch, of: session, db)
+            case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session: session, db)
+            case let type where types.contains(type): try advance(token, of: session, db)
+            default: break
+            }
+        }
+        try note(batch, of: session, db)
+    }
+
+    private static func note(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
+        try db.execute(
+            "UPDATE sync_session SET lastBatch = ?2, lastBatchID = ?3 WHERE id = ?1",
+            arguments: [.text(session.id), .integer(batch.number), .text(batch.id)])
+    }
+
+    /// Records that segments have started. From then on, their rows may be on the device, acknowledged or not. The
+    /// device must therefore be informed when it may no longer read their scope.
+    static func begin(
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        for leg in legs {
+            try db.execute(
+                """
+                INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, begunAt)
+                SELECT s.id, ?2, ?3, '', ?4 FROM sync_session s WHERE s.id = ?1 AND s.epoch = ?5
+                ON CONFLICT (sessionID, scopeID, typeName) DO NOTHING
+                """,
+                arguments: [
+                    .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
+                    .text(leg.head.text), .integer(session.epoch),
+                ])
+        }
+    }
+
+    /// Makes a device start segments over, in a new epoch. An ack that is still on its way has no effect on them.
+    static func restart(
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], reason: SyncReset.Reason, of session: SyncSession,
+        _ db: any SQLConnection
+    ) throws {
+        for leg in legs {
+            try db.execute(
+                """
+                UPDATE sync_checkpoint SET position = '', begunAt = ?4, resetReason = ?5
+                WHERE sessionID = ?1 AND scopeID = ?2 AND typeName = ?3
+                """,
+                arguments: [
+                    .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
+                    .text(leg.head.text), .text(reason.rawValue),
+                ])
+        }
+        try db.execute("UPDATE sync_session SET epoch = epoch + 1 WHERE id = ?1", arguments: [.text(session.id)])
+    }
+
+    private static func advance(_ token: SyncToken, of session: SyncSession, _ db: any SQLConnection) throws {
+        let scope = SQLValue.text(token.place.scope.description)
+        let granted = """
+            SELECT s.head FROM sync_scope s JOIN sync_grant g ON g.scopeID = s.id WHERE s.id = ?1 AND g.accountID = ?2
+            """
+        // The right was withdrawn in the meantime. The checkpoints of the scope ensure that the device still hears of
+        // its end.
+        guard let head = try db.firstText(granted, arguments: [scope, .text(session.account)]) else { return }
+        // The position belongs to a history that this database does not contain.
+        guard token.position.text <= head else { throw AckFailure.newerDevice }
+        try db.execute(
+            """
+            INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, resetReason = NULL
+            WHERE sync_checkpoint.position < excluded.position
+            """,
+            arguments: [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
+    }
+
+    /// Records that the device has started over, with its positions and the numbers of its mutations. Any number may be
+    /// the next.
+    private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
+        try forget(nil, of: session, db)
+        try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", arguments: [.text(session.id)])
+        try db.execute(
+            """
+            UPDATE sync_session SET epoch = epoch + 1, resetReason = NULL, lastSequence = -1,
+                historyID = (SELECT historyID FROM sync_state WHERE id = 1)
+            WHERE id = ?1
+            """, arguments: [.text(session.id)])
+    }
+
+    /// Removes the checkpoints of a scope that the device has dropped. If the account was given access again in the
+    /// meantime, the device receives the whole scope again.
+    private static func leave(_ scope: SyncScope, session: SyncSession, _ db: any SQLConnection) throws {
+        try db.execute(
+            "DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND scopeID = ?2",
+            arguments: [.text(session.id), .text(scope.description)])
+    }
+
+    /// Returns the session's checkpoints as tokens, sorted by scope and type.
+    static func tokens(of session: SyncSession, _ db: any SQLConnection) throws -> [SyncToken] {
+        var tokens: [SyncToken] = []
+        let sql =
+            "SELECT typeName, scopeID, position FROM sync_checkpoint WHERE sessionID = ?1 AND position <> ''"
+            + " ORDER BY scopeID, typeName"
+        try db.query(sql, arguments: [.text(session.id)]) { row in
+            guard let type = try row.text(0).flatMap({ SyncType($0) }),
+                let scope = try row.text(1).flatMap({ SyncScope($0) }),
+                let position = try row.text(2).flatMap({ SyncPosition($0) })
+            else { throw SQLFailure(.unusable, message: "A row of sync_checkpoint cannot be read.") }
+            tokens.append(SyncToken(.init(type, scope: scope), position: position, epoch: session.epoch))
+            return true
+        }
+        return tokens
+    }
+
+    /// Makes the session start some types over, or all types. The record that it had started them stays, because their
+    /// rows may be on the device when it loses the right to them.
+    static func forget(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
+        let sql = """
+            UPDATE sync_checkpoint SET position = '', resetReason = NULL,
+                begunAt = coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')
+            WHERE sessionID = ?1
+            """
+        guard let types else {
+            try db.execute(sql, arguments: [.text(session.id)])
+            return
+        }
+        for type in types {
+            try db.execute(sql + " AND typeName = ?2", arguments: [.text(session.id), .text(type.description)])
+        }
+    }
+}
+
+extension SyncToken {
+    /// Returns true if the token acknowledges that the device starts over completely.
+    fileprivate func isReset(of session: SyncSession) -> Bool {
+        epoch == session.epoch && place.type.description == SyncLine.Name.reset
+    }
+}
+
+/// A reason why a batch of acks contradicts the server's history.
+enum AckFailure: Error, Sendable {
+    /// The device's database is an older copy: the server has received the batch's number before.
+    case olderCopy
+    /// The server's database is an older copy: it lacks a batch.
+    case newerDevice
+}

@@ -1,0 +1,29 @@
+public import Foundation
+import LFSSystem
+
+/// A session as shown in lists, without its token.
+public struct SyncSessionInfo: Sendable, Hashable {
+    /// The id of the session, by which an operator revokes it.
+    public let id: String
+    /// The account's name.
+    public let account: String
+    /// The name that the session got when it was created.
+    public let device: String
+    /// The time when the session was created.
+    public let createdAt: Date
+    /// The time of the last stream, accurate to a day.
+    public let seenAt: Date
+    /// The time at which the session expires, or nil if it lasts until it is revoked.
+    public let expiresAt: Date?
+}
+
+/// Conversions to milliseconds since 1970, in which the tables store times.
+enum Milliseconds {
+    static let day: Int64 = 86_400_000
+
+    static func of(_ date: Date) -> Int64 { date.millisecondsSince1970 }
+
+    static func of(_ duration: Duration) -> Int64 { duration.milliseconds }
+
+    static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+}

@@ -1,0 +1,82 @@
+import LFSWire
+
+/// Operations for the operators of a server.
+extension SyncService {
+    /// Removes old tombstones and expired sessions. A device that was away for longer starts the affected scopes over.
+    ///
+    /// - Parameter age: the minimum age of the removed tombstones, by default ninety days.
+    /// - Returns: the number of removed tombstones.
+    /// - Throws: ``SQLFailure``.
+    @discardableResult public func prune(olderThan age: Duration = .seconds(90 * 86_400)) async throws -> Int {
+        let now = Milliseconds.of(options.now())
+        let bound = Pruning.position(at: now - Milliseconds.of(age))
+        var count = 0
+        var place = Pruning.Place?.some(.start)
+        while let current = place {
+            let step = try await database.write { try Pruning.prune(from: current, below: bound, $0) }
+            count += step.count
+            place = step.next
+        }
+        _ = try await database.write { try SessionTable.removeExpired(at: now, $0) }
+        return count
+    }
+
+    /// Records that the store was restored from a backup. Devices keep their rows, receive those of the store, and send
+    /// the rows that it lacks. Pending removals of objects are postponed by thirty days. In this time, devices send
+    /// rows that refer to these objects again and are missing in the backup.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func restored() async throws {
+        let day = Milliseconds.of(options.now()) + 30 * Milliseconds.day
+        try await database.write { db in
+            try SchemaTable.renewHistory(db)
+            try RemovalTable.postponeAll(until: day, db)
+        }
+    }
+
+    /// Makes a session start over, so that it receives every row again.
+    ///
+    /// - Returns: false if no session has that id.
+    /// - Throws: ``SQLFailure``.
+    package func resetSession(_ id: String) async throws -> Bool {
+        try await database.write { try SessionTable.require(.operator, of: id, $0) }
+    }
+
+    /// Returns the sessions of an account or of all accounts, sorted by account and age.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func sessions(account: String? = nil) async throws -> [SyncSessionInfo] {
+        try await database.read { try SessionTable.list(account: account, $0) }
+    }
+
+    /// Revokes a session. Its stream ends at the next page.
+    ///
+    /// - Returns: false if no session has that id.
+    /// - Throws: ``SQLFailure``.
+    public func removeSession(_ id: String) async throws -> Bool {
+        try await database.write { try SessionTable.remove(id, $0) }
+    }
+
+    /// Ends the session of a token, as a device does when it signs out.
+    ///
+    /// - Returns: false if no session has that token.
+    /// - Throws: ``SQLFailure``.
+    public func endSession(token: String) async throws -> Bool {
+        // A client with invented tokens must not occupy the writer.
+        guard SessionToken.isOne(token), try await account(ofToken: token) != nil else { return false }
+        let now = Milliseconds.of(options.now())
+        return try await database.write { db in
+            guard let session = try SessionTable.session(ofToken: token, at: now, db) else { return false }
+            return try SessionTable.remove(session.id, db)
+        }
+    }
+
+    /// Removes an account with its rows, its sessions, and its part in shared containers. Objects in the storage stay.
+    ///
+    /// - Returns: false if no account has that name.
+    /// - Throws: ``SQLFailure``.
+    public func removeAccount(named name: String) async throws -> Bool {
+        let removal = AccountRemoval(schema: schema)
+        return try await database.write { try removal.remove(named: name, $0) }
+    }
+}

@@ -1,0 +1,58 @@
+public import Foundation
+import LFSWire
+
+/// Queries of a device about its session and the server.
+extension SyncService {
+    /// Answers `GET …/v1/sync/ack` with the tokens that the device has acknowledged: `{"acks":["…"]}`.
+    public func acknowledged(token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let tokens = try await database.read { try CheckpointTable.tokens(of: session, $0) }
+            // A token contains no characters that JSON escapes.
+            let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+            return .object(Array("{\"acks\":[\(list)]}\n".utf8))
+        }
+    }
+
+    /// Answers `DELETE …/v1/sync/ack`. The next stream starts over: for the types in a body such as
+    /// `{"types":["RecipeV2"]}`, or for all types without a body.
+    public func forget(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let types =
+                body.isEmpty ? nil : try WireFormat.decode(SyncForgetRequest.self, from: body, limits: .sync).types
+            try await database.write { try CheckpointTable.forget(types, of: session, $0) }
+            return .done
+        }
+    }
+
+    /// Answers `POST …/v1/sync/digest`, whose body is that of a stream request. The reply contains the number of rows
+    /// of each type in each scope and a hash of their keys. A device detects differences with them.
+    public func digest(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let request = try WireFormat.decode(SyncStreamRequest.self, from: body, limits: .sync)
+            try session.requireOwner(request.account)
+            let types = try types(of: request)
+            let sharing = schema.sharing
+            return .lines(try await database.read { try ScopeDigest.lines(types, sharing: sharing, of: session, $0) })
+        }
+    }
+
+    /// Answers `GET …/v1/sync/schema` with each version of each type and its columns, parents first.
+    public func types(token: String?) async -> SyncReply {
+        await answering(token) { [self] _ in
+            let types = schema.tables.flatMap { table in
+                table.versions.enumerated().map { index, columns in
+                    let columns = columns.map { column in
+                        let parent = column.parent.map { ",\"parent\":\"\($0.table)\"" } ?? ""
+                        return "{\"name\":\"\(column.name)\",\"kind\":\"\(column.kind.rawValue)\","
+                            + "\"required\":\(column.isRequired && column.since == 1)\(parent)}"
+                    }
+                    let type = SyncType(name: table.typeName, version: index + 1)
+                    return "{\"type\":\"\(type)\",\"table\":\"\(table.name)\","
+                        + "\"columns\":[\(columns.joined(separator: ","))]}"
+                }
+            }
+            let list = types.joined(separator: ",")
+            return .object(Array("{\"protocol\":\(SyncStreamRequest.version),\"types\":[\(list)]}\n".utf8))
+        }
+    }
+}

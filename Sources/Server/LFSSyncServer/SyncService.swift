@@ -1,0 +1,390 @@
+public import Foundation
+import LFSSystem
+import LFSWire
+public import Logging
+
+/// A service that answers the requests of an app's devices that share rows, in any web framework or function host.
+///
+/// The host passes in bodies and bearer tokens, and returns the replies unchanged. The page "The protocol of sync" of
+/// the module `LFSWire` describes the messages.
+public final class SyncService: Sendable {
+    let database: any SQLDatabase
+    let schema: CheckedSchema
+    let options: SyncServiceOptions
+    let logger: Logger
+    private let streams: OpenStreams
+    private let times: LiveTimes
+    private let rate: RequestRate?
+    private let tokens: KnownTokens
+    /// The clock that measures the duration of a push.
+    let clock: @Sendable () -> ContinuousClock.Instant
+
+    /// Opens the store, creates missing tables, and adds the new parts of the schema.
+    ///
+    /// - Parameters:
+    ///   - database: a database that only this service uses.
+    ///   - schema: the tables that the devices share.
+    ///   - options: the closures of the host, and the limits of the service.
+    ///   - logger: receives ids of sessions and numbers, but never a token or a value of a row.
+    /// - Throws: ``SyncSchemaError``, ``SyncStoreError``, ``SQLFailure``.
+    public convenience init(
+        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions = SyncServiceOptions(),
+        logger: Logger = Logger(label: "lfs.sync")
+    ) async throws {
+        let times = LiveTimes(longest: options.longestStream)
+        try await self.init(database, schema: schema, options: options, logger: logger, times: times)
+    }
+
+    init(
+        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions, logger: Logger, times: LiveTimes,
+        clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) async throws {
+        self.database = database
+        self.clock = clock
+        self.options = options
+        self.times = times
+        streams = OpenStreams(database, times: times, logger: logger)
+        tokens = KnownTokens(now: options.now)
+        rate = options.requestsPerSecond.map { RequestRate(perSecond: $0, now: options.now) }
+        self.schema = try CheckedSchema(schema)
+        try self.schema.requireTables(ofConflicts: options.conflicts.keys)
+        self.logger = logger
+        try await SyncStore(database, schema: schema).migrate()
+    }
+
+    /// The maximum size of a request's body in bytes.
+    public static let largestRequest = SyncMutation.byteLimit
+
+    /// Ends streams that stay open, so that no client waits for them. Later streams end at once.
+    public func shutdown() { streams.stop() }
+
+    /// Checks at once whether open streams have something new.
+    func poke() { streams.poke() }
+
+    /// The number of streams that are being sent.
+    package var streamCount: Int { streams.count }
+
+    // MARK: Sessions
+
+    /// Returns the account of a token's session, for other services of the same server. Nil for a token without a
+    /// session.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func account(ofToken token: String) async throws -> String? {
+        guard SessionToken.isOne(token) else { return nil }
+        let now = Milliseconds.of(options.now())
+        return try await database.read { try SessionTable.session(ofToken: token, at: now, $0)?.account }
+    }
+
+    /// Returns the account of a token's session as of the last minute, without a read of the database for each request.
+    /// Nil for a token without a session.
+    ///
+    /// The session may have ended since. The result is meant for limits, and for refusing the body of a request early.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func recentAccount(ofToken token: String) async throws -> String? {
+        guard SessionToken.isOne(token) else { return nil }
+        return try await tokens.account(ofToken: token) { try await account(ofToken: token) }
+    }
+
+    /// Creates a session for a device of an account, and the account if no account has that name.
+    ///
+    /// - Parameters:
+    ///   - account: the name of the account.
+    ///   - device: the name of the session in lists.
+    ///   - lifetime: the duration of the session, or nil if it lasts until it is revoked.
+    /// - Returns: the session's token, which is not stored anywhere.
+    /// - Throws: ``SyncSessionError`` if the account has too many sessions, ``SQLFailure``.
+    public func addSession(
+        account: String, device: String = "", lifetime: Duration? = nil
+    ) async throws -> String {
+        let now = Milliseconds.of(options.now())
+        let expiresAt = lifetime.map { now + Milliseconds.of($0) }
+        let token = SessionToken.make()
+        let hash = SessionTable.hash(token)
+        let limit = options.sessionLimit
+        _ = try await database.write { db in
+            try SessionTable.removeExpired(of: account, at: now, db)
+            let count = try SessionTable.count(account: account, db)
+            guard count < limit else {
+                throw SyncSessionError(
+                    code: .tooMany,
+                    message: """
+                        The account has \(count) sessions, and the limit is \(limit). Revoke one that is not used.
+                        """
+                )
+            }
+            return try SessionTable.add(
+                account: account, tokenHash: hash, device: device, at: now, expiresAt: expiresAt, db)
+        }
+        return token
+    }
+
+    /// Returns the id of an account, or nil if no account has that name. Rows that share something refer to an account
+    /// by this id.
+    ///
+    /// The host decides which accounts a user may look up. Devices can ask for an id only if
+    /// ``SyncServiceOptions/namesAccounts`` is set.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func account(named name: String) async throws -> String? {
+        try await database.read {
+            try $0.firstText("SELECT id FROM sync_account WHERE name = ?1", arguments: [.text(name)])
+        }
+    }
+
+    // MARK: Rate limit
+
+    /// Counts a request to another service of the same server towards the rate limit of an account.
+    ///
+    /// - Parameter name: the name of the account.
+    /// - Returns: the reply to send if the account exceeds the limit, or nil.
+    /// - Throws: ``SQLFailure``.
+    public func throttled(account name: String) async throws -> SyncReply? {
+        guard let rate else { return nil }
+        // An account that does not exist yet has no id. No id has the form of this text.
+        return Self.throttled(rate, account: try await account(named: name) ?? "new account \(name)")
+    }
+
+    /// Counts a request to another service of the same server towards the rate limit of a session's account.
+    ///
+    /// - Returns: the reply to send if the account exceeds the limit, or nil. Nil for a token without a session.
+    /// - Throws: ``SQLFailure``.
+    public func throttled(token: String) async throws -> SyncReply? {
+        guard let rate, let account = try await account(ofToken: token) else { return nil }
+        return Self.throttled(rate, account: account)
+    }
+
+    private static func throttled(_ rate: RequestRate, account: String) -> SyncReply? {
+        do throws(WireFailure) {
+            try rate.take(account)
+            return nil
+        } catch {
+            return SyncReply(error)
+        }
+    }
+
+    // MARK: Requests
+
+    /// Answers `POST …/v1/sync/stream`.
+    public func stream(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let request = try WireFormat.decode(SyncStreamRequest.self, from: body, limits: .sync)
+            try session.requireOwner(request.account)
+            let types = try types(of: request)
+            var session = session
+            let now = Milliseconds.of(options.now())
+            if now - session.seenAt > Milliseconds.day {
+                try await database.write { [session] in try SessionTable.see(session, at: now, $0) }
+            }
+            if let batch = request.acks, !session.has(batch) {
+                session = try await acknowledge(batch, session: session, token: token)
+            }
+            if request.resets, session.resetReason == nil {
+                // The device receives nothing else until it has acknowledged that it starts over.
+                _ = try await database.write { [session] in try SessionTable.require(.requested, of: session.id, $0) }
+                return .lines(reset(.requested, session: session))
+            }
+            if let reason = session.resetReason { return .lines(reset(reason, session: session)) }
+            return try await opened(types, session: session, request: request)
+        }
+    }
+
+    /// Answers `POST …/v1/sync/ack`.
+    public func acknowledge(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let batch = try WireFormat.decode(SyncAckBatch.self, from: body, limits: .sync)
+            try session.requireOwner(batch.account)
+            _ = try await acknowledge(batch, session: session, token: token)
+            return .done
+        }
+    }
+
+    /// Answers `POST …/v1/sync/push`.
+    public func push(_ body: Data, token: String?) async -> SyncReply {
+        await replying { [self] in
+            // The transaction of the push checks the token again.
+            guard let token, let account = try await recentAccount(ofToken: token) else { throw WireFailure.noSession }
+            try rate?.take(account)
+            let mutations = try Self.mutations(body, of: account)
+            var pushing = MutationApply(schema: schema, dialect: database.dialect, conflicts: options.conflicts)
+            let now = Milliseconds.of(options.now())
+            if let exists = options.objectExists {
+                let session = try await database.read { try SessionTable.session(ofToken: token, at: now, $0) }
+                guard let session else { throw WireFailure.noSession }
+                pushing.withoutObject = try await FileObjects(exists: exists).missing(
+                    in: mutations, of: session, database)
+            }
+            pushing.removesAt = options.removalDelay.map { now + Milliseconds.of($0) }
+            rate?.charge(account, mutations: mutations.count)
+            // The mutations that were not applied are given back, also when the push fails.
+            var appliedCount = 0
+            defer { rate?.charge(account, mutations: appliedCount - mutations.count) }
+            let results: [SyncMutationResult]
+            do {
+                results = try await applied(mutations, by: pushing, token: token, at: now)
+            } catch let failure as WireFailure where failure.code == .unauthorized {
+                tokens.forget(token)
+                throw failure
+            }
+            appliedCount = results.count
+            streams.pushed(by: account)
+            var lines: [UInt8] = []
+            for result in results { result.write(to: &lines) }
+            return .lines(lines)
+        }
+    }
+
+    // MARK: Helpers
+
+    private func opened(
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], session: SyncSession, request: SyncStreamRequest
+    ) async throws -> SyncReply {
+        let (isLive, isEmpty) = (request.isLive, request.isEmpty)
+        let (begun, plan) = try await self.plan(types, session: session, isEmpty: isEmpty, sent: StreamPlan.Sent())
+        let database = database
+        let source = SyncStream.Source(
+            database: database, session: begun, ticket: streams.open(begun, isLive: isLive), logger: logger,
+            live: isLive ? times : nil,
+            planned: { [self] sent in
+                guard try await database.read({ try SessionTable.isCurrent(begun, $0) }) else { return nil }
+                return try await self.plan(types, session: begun, sent: sent)
+            })
+        return .stream(SyncStream(source: source, plan: plan))
+    }
+
+    /// Returns the plan of a stream and the session at that time. Writes only if segments have started or expired.
+    private func plan(
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], session: SyncSession, isEmpty: Bool = false,
+        sent: StreamPlan.Sent
+    ) async throws -> (SyncSession, StreamPlan) {
+        let sharing = schema.sharing
+        let plan = try await database.read {
+            try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, $0)
+        }
+        if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
+        return try await database.write { db in
+            let plan = try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, db)
+            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
+            if plan.newlyExpired.isEmpty { return (session, plan) }
+            try CheckpointTable.restart(
+                plan.newlyExpired.map { ($0.place, $0.end) }, reason: .retention, of: session, db)
+            return (session.inNextEpoch, plan)
+        }
+    }
+
+    private func reset(_ reason: SyncReset.Reason, session: SyncSession) -> [UInt8] {
+        var lines: [UInt8] = []
+        ControlLines(session: session).reset(reason, place: nil, to: &lines)
+        return lines
+    }
+
+    /// Records acks and returns the session after that.
+    private func acknowledge(
+        _ batch: SyncAckBatch, session: SyncSession, token: String?
+    ) async throws -> SyncSession {
+        let now = Milliseconds.of(options.now())
+        let types = Set(schema.typeNames)
+        return try await database.write { db in
+            guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db) else {
+                throw WireFailure(.unauthorized, message: "The session has ended.")
+            }
+            do {
+                try CheckpointTable.apply(batch, of: session, types: types, db)
+            } catch let failure as AckFailure {
+                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
+            }
+            return try SessionTable.session(ofToken: token, at: now, db) ?? session
+        }
+    }
+
+    /// Returns the best version of each type that both sides know, parents first.
+    func types(
+        of request: SyncStreamRequest
+    ) throws(WireFailure) -> [(table: CheckedSchema.Table, type: SyncType)] {
+        var found: [String: SyncType] = [:]
+        for alternatives in request.types {
+            guard let type = alternatives.first(where: { schema.table(of: $0) != nil }) else {
+                throw WireFailure(
+                    .unknownType,
+                    message:
+                        "The server has no '\(alternatives[0])'. It has: \(schema.typeNames.joined(separator: ", ")).")
+            }
+            found[type.name] = type
+        }
+        return schema.tables.compactMap { table in found[table.typeName].map { (table, $0) } }
+    }
+
+    private static func mutations(_ body: Data, of account: String) throws -> [SyncMutation] {
+        guard body.count <= SyncMutation.byteLimit else {
+            throw WireFailure(
+                .tooLarge,
+                message: "A request may have at most \(SyncMutation.byteLimit) bytes of mutations.")
+        }
+        var splitter = LineSplitter()
+        var mutations: [SyncMutation] = []
+        body.withUnsafeBytes { splitter.append($0) }
+        var isFirst = true
+        while try splitter.next({ line in
+            let owner = isFirst ? try SyncOwner.read(line) : nil
+            isFirst = false
+            if let owner {
+                try SyncSession.requireOwner(owner, account: account)
+            } else {
+                mutations.append(try SyncMutation(line))
+            }
+        }) {
+            guard mutations.count <= SyncMutation.limit else {
+                throw WireFailure(.tooLarge, message: "A request may have at most \(SyncMutation.limit) mutations.")
+            }
+        }
+        // A last line without its line ending was cut off.
+        guard splitter.waitingCount == 0 else {
+            throw WireFailure(.invalidRequest, message: "The last mutation is incomplete.")
+        }
+        return mutations
+    }
+
+    /// Finds the session of a token, runs a body, and converts any error into a reply.
+    func answering(
+        _ token: String?, _ body: @Sendable (SyncSession) async throws -> SyncReply
+    ) async -> SyncReply {
+        await replying {
+            let now = Milliseconds.of(options.now())
+            guard let token, SessionToken.isOne(token),
+                let session = try await database.read({ try SessionTable.session(ofToken: token, at: now, $0) })
+            else { throw WireFailure.noSession }
+            try rate?.take(session.account)
+            return try await body(session)
+        }
+    }
+
+    private func replying(_ body: () async throws -> SyncReply) async -> SyncReply {
+        do {
+            return try await body()
+        } catch let failure as WireFailure {
+            return SyncReply(failure)
+        } catch is CancellationError {
+            return SyncReply(WireFailure(.unavailable, message: "The server is stopping.", retryAfter: 5))
+        } catch {
+            logger.error("A request has failed.", metadata: ["error": "\(error)"])
+            return SyncReply(WireFailure(error))
+        }
+    }
+}
+
+extension WireFailure {
+    static let noSession = WireFailure(.unauthorized, message: "The request needs the token of a session.")
+}
+
+extension WireFailure {
+    fileprivate init(_ error: any Error) {
+        let failure = SyncStreamFailure(error)
+        self.init(.init(rawValue: failure.code), message: failure.message, retryAfter: failure.retryAfter)
+    }
+}
+
+extension StrictJSON.Limits {
+    /// The limits of requests, which fit a thousand acks and as many types.
+    static let sync = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 4_000)
+}

@@ -1,0 +1,65 @@
+import LFSSystem
+
+/// A key without the type of its values. It is a class because lists of keys are sorted and filtered often.
+final class KeyInfo: Sendable {
+    let name: String
+    /// The name for errors and logs.
+    let publicName: String
+    /// True if it represents all members of a family.
+    let isFamily: Bool
+    let type: String
+    let typeID: ObjectIdentifier
+    let domain: StorageDomain
+    let security: StorageSecurity
+    let serializer: String
+    let version: Int
+    let sync: SettingSync
+    let availability: SettingAvailability
+    let onUndecodable: UndecodablePolicy
+    /// Throws when the bytes are not a value of the key.
+    let check: @Sendable (SerializedValue) throws -> Void
+    /// Looks for the value of an earlier version of the app. Nil without migrations.
+    let migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)?
+    /// The keys that the migrations may read.
+    let migrationKeys: @Sendable () -> [KeyInfo]
+
+    /// - Parameter isFamily: true for the pattern of a family.
+    init<Value>(_ key: StorageKey<Value>, isFamily: Bool) {
+        let (serializer, migrations) = (key.serializer, key.migrations)
+        name = key.name
+        publicName = key.publicName
+        self.isFamily = isFamily
+        type = String(describing: Value.self)
+        typeID = ObjectIdentifier(Value.self)
+        domain = key.domain
+        security = key.security
+        sync = key.sync
+        availability = key.availability
+        self.serializer = serializer.id
+        version = serializer.version
+        onUndecodable = key.onUndecodable
+        check = { content in _ = try serializer.value(of: content) }
+        migrate = key.migrate
+        migrationKeys = { migrations.flatMap { $0.keys } }
+    }
+
+    /// The place and the name of the key, as a migration records its source.
+    var sourceName: String { "\(domain.word)/\(name)" }
+
+    /// True if its values must not appear in errors.
+    var isSecret: Bool { security != .none || domain.isSecret }
+}
+
+extension StorageKey {
+    /// - Parameter isFamily: true for the pattern of a family.
+    func info(isFamily: Bool = false) -> KeyInfo { KeyInfo(self, isFamily: isFamily) }
+
+    fileprivate var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {
+        guard !migrations.isEmpty else { return nil }
+        let (serializer, steps) = (serializer, migrations)
+        return { sources in
+            guard let found = try await KeyMigration.first(of: steps, sources) else { return nil }
+            return MigratedValue(content: try serializer.serialize(found.value), sources: found.sources)
+        }
+    }
+}

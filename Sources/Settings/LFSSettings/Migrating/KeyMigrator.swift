@@ -1,0 +1,158 @@
+import LFSDatabase
+import LFSSystem
+import Logging
+
+/// The migration of values from earlier versions of the app. Its steps are: read, write, read back and compare, record,
+/// remove the source.
+///
+/// If the process is killed between two steps, the value is in at least one place, and the next open continues. The
+/// record is durable before the source is removed.
+struct KeyMigrator: Sendable {
+    let access: ValueAccess
+    /// The versions of the app that have written the data, by the names of the catalogs. Catalogs without a recorded
+    /// version are missing.
+    let previousAppVersions: [String: String]
+    let logger: Logger?
+
+    private var entries: [Registry.Entry] {
+        access.registry.all.filter { $0.info.migrate != nil && $0.info.availability.contains(.here) }
+    }
+
+    /// Returns true if a key is not completely migrated.
+    func isNeeded() async throws -> Bool {
+        if entries.isEmpty { return false }
+        let states = try await access.runner.read(MigrationTable.states)
+        return entries.contains { states[$0.info.name]?.isDone != true }
+    }
+
+    /// Migrates all keys. Keys that cannot be migrated now are recorded as pending, and do not stop the others. The
+    /// keys of a pending catalog are not migrated until it is.
+    func run() async throws {
+        let states = try await access.runner.read(MigrationTable.states)
+        let waiting = Set(access.pending.catalogs)
+        for entry in entries where states[entry.info.name]?.isDone != true && !waiting.contains(entry.catalog) {
+            let (info, copied) = (entry.info, states[entry.info.name]?.sources)
+            do {
+                if let copied { try await removeSources(info, names: copied) } else { try await migrate(entry) }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                let problem = Self.problem(error)
+                // Once the migration is recorded, only the sources remain to be removed.
+                if copied == nil { access.pending.add(info.name, problem: problem) }
+                // Neither the message nor the cause of an error from a closure of the app is logged, because they may
+                // quote a value.
+                logger?.warning("The earlier value of \(info.publicName) has not been migrated yet: \(problem.code)")
+            }
+        }
+    }
+
+    private func migrate(_ entry: Registry.Entry) async throws {
+        let info = entry.info
+        let sources = MigrationSources(previousAppVersion: previousAppVersions[entry.catalog]) { [access] source in
+            try await access.content(source.name, info: source)
+        }
+        let standing = try await access.content(info.name, info: info)
+        guard let found = try await info.migrate?(sources) else {
+            if standing != nil { try await note(.done, info: info) }
+            return
+        }
+        if let standing { return try await keep(standing, info: info, found: found) }
+        // Another router may have set the key while the sources were read.
+        guard try await !copy(found, to: info), let standing = try await access.content(info.name, info: info) else {
+            return try await end(info, sources: found.sources)
+        }
+        try await keep(standing, info: info, found: found)
+    }
+
+    /// Completes a migration whose target already has a value. An equal value was copied by an interrupted open. A
+    /// different one was set by the app.
+    private func keep(_ standing: SerializedValue, info: KeyInfo, found: MigratedValue) async throws {
+        if standing == found.content {
+            try await end(info, sources: found.sources)
+        } else {
+            try await note(.done, info: info)
+        }
+    }
+
+    /// - Returns: true if the value is in its new place now. False if another value is there.
+    private func copy(_ found: MigratedValue, to info: KeyInfo) async throws -> Bool {
+        let isCopied =
+            info.domain.isDatabase
+            ? try await copyToDatabase(found, info: info) : try await copyToStore(found.content, info: info)
+        guard isCopied else { return false }
+        guard try await access.content(info.name, info: info) == found.content else {
+            throw SettingsError(
+                .system, message: "The migrated value differs when it is read back. The source is kept.")
+        }
+        return true
+    }
+
+    private func copyToDatabase(_ found: MigratedValue, info: KeyInfo) async throws -> Bool {
+        if info.security != .none { try await access.ring.load() }
+        let name = info.name
+        let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceName))
+        var access = access
+        access.time = .before
+        return try await access.write(isDurable: true) { access, db in
+            // A removal has left a record, now or earlier, and the value must not come back.
+            if try MigrationTable.isNoted(name, db) || SettingTable.isRemovedOnPurpose(name, db) { return false }
+            if try SettingTable.read(name, db) != nil { return false }
+            try access.put(found.content, name: name, info: info, db)
+            try MigrationTable.note(copied, of: name, now: access.now(), db)
+            return true
+        }
+    }
+
+    private func copyToStore(_ content: SerializedValue, info: KeyInfo) async throws -> Bool {
+        let (access, name) = (access, info.name)
+        if try await access.runner.read({ db in try MigrationTable.isNoted(name, db) }) { return false }
+        let isCopied = ResultBox<Bool>()
+        try await access.change(name, info: info) { read, keys in
+            let isFree = try read() == nil
+            isCopied.put(isFree)
+            return isFree ? .put(try access.close(content, name: name, info: info, keys: keys)) : .keep
+        }
+        return isCopied.value == true
+    }
+
+    private func end(_ info: KeyInfo, sources: [KeyInfo]) async throws {
+        let names = sources.map(\.sourceName)
+        try await note(.copied(from: names), info: info)
+        try await removeSources(info, names: names)
+    }
+
+    /// Removes the sources that were recorded as copied, and no others that the migration could read.
+    private func removeSources(_ info: KeyInfo, names: [String]) async throws {
+        for source in info.migrationKeys() where names.contains(source.sourceName) {
+            do {
+                try await remove(source)
+            } catch let error as SettingsError where error.code == .readOnly {
+                // A read-only source stays, and is not tried again.
+                continue
+            }
+        }
+        try await note(.done, info: info)
+    }
+
+    private func remove(_ source: KeyInfo) async throws {
+        guard source.domain.isDatabase else {
+            return try await access.change(source.name, info: source, needsKeys: false) { _, _ in .remove }
+        }
+        try await access.runner.write { db in
+            try SettingTable.remove(source.name, keepsNote: false, now: 0, time: .now, db)
+        }
+    }
+
+    /// Records the state durably, because the source is removed on the basis of it.
+    private func note(_ state: MigrationTable.State, info: KeyInfo) async throws {
+        let (name, now) = (info.name, access.now())
+        try await access.runner.writeDurably { db in try MigrationTable.note(state, of: name, now: now, db) }
+    }
+
+    /// Converts an error of a closure of the app without its content, which may quote a value.
+    private static func problem(_ error: any Error) -> SettingsError {
+        if let error = SettingsError.wrapping(error, key: nil) as? SettingsError { return error }
+        return SettingsError(.migrationFailed, message: "A closure of the migration has thrown an error.")
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import LFSFiles
+import LFSSystem
+
+/// A small file that is replaced as a whole. The new content is written under a temporary name, synced and renamed, and
+/// the folder is synced.
+///
+/// The methods block the thread. Callers that replace or remove the file hold the folder's lock.
+struct AtomicFile {
+    let folder: Directory
+    let name: String
+
+    /// The suffix of the names of temporary files.
+    static let unfinished = ".unfinished"
+
+    /// - Parameter longest: the size limit. A longer file is damaged.
+    /// - Returns: nil if the file does not exist.
+    /// - Throws: ``SettingsError/Code/corrupted`` if it is not a regular file of this user only, or is too long.
+    func read(longest: Int) throws -> Data? {
+        let file: Descriptor
+        do {
+            file = try folder.openForReading(name)
+        } catch {
+            if error.isMissing { return nil }
+            throw error.isSymbolicLink || error.isNoFile ? foreign : error as any Error
+        }
+        let status = try file.status()
+        // A file that was replaced after it was opened has no name left. It is still complete.
+        guard status.isRegularFile, status.isOurs, status.linkCount <= 1 else { throw foreign }
+        guard status.byteCount <= longest else { throw StoredValue.damaged }
+        return Data(try file.prefix(Int(status.byteCount)))
+    }
+
+    func replace(with bytes: Data) throws {
+        let temporary = "\(Self.beginning(of: name))\(FileID.make().text)\(Self.unfinished)"
+        let file = try folder.create(temporary)
+        do {
+            try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Void in try file.write(bytes) }
+            try file.synchronize()
+            guard try file.status().byteCount == bytes.count else { throw SystemError.shortWrite(file.path) }
+            try folder.rename(temporary, to: folder, as: name)
+        } catch {
+            // The original error is the one to report. The next sweep of the folder removes a leftover file.
+            _ = Result { try folder.remove(temporary) }
+            throw error
+        }
+        try folder.synchronize()
+    }
+
+    func remove() throws {
+        // The sync is repeated if the file did not exist, because an earlier removal may have ended before its sync.
+        try folder.remove(name)
+        try folder.synchronize()
+    }
+
+    /// Returns the prefix of the temporary names of a file. It is shortened, because names have at most 255 bytes.
+    static func beginning(of name: String) -> String { ".\(name.prefix(100))." }
+
+    /// Removes temporary files that a crash left. The caller holds the folder's lock.
+    static func sweep(_ folder: Directory) throws {
+        try folder.removeFiles { $0.hasPrefix(".") && $0.hasSuffix(unfinished) }
+    }
+
+    /// Removes temporary files of one file, but not of other files whose names begin the same way.
+    static func sweep(_ folder: Directory, name: String) throws {
+        try folder.removeFiles { Path.isMade($0, beginning: beginning(of: name), ending: unfinished) }
+    }
+
+    private var foreign: SettingsError {
+        SettingsError(
+            .corrupted,
+            message: """
+                \(folder.child(name)) is not a file of this user alone, so it is not read. It is left unchanged. Check \
+                who has put it there, and remove it.
+                """)
+    }
+}

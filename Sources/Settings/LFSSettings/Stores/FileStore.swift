@@ -1,0 +1,238 @@
+import Foundation
+import LFSDatabase
+import LFSFiles
+import LFSSystem
+
+/// A store with one file per value, in a folder that only this database uses.
+///
+/// A change holds the folder's lock (`flock`), which ends with the call or the process. Reading takes no lock, because
+/// a file is replaced as a whole.
+struct FileStore: SettingsStore {
+    /// The parent folder of this database's folder.
+    let location: String
+    let installID: FileID
+    /// The database's record of the location.
+    let notes: FolderNotes
+
+    var resetPlace: ResetPlace? { .files }
+
+    static let lockName = ".lock"
+    static let longest = StorageLimits.file + Envelope.overhead + StoredValue.longestFrame
+
+    init(location: String, installID: FileID, notes: FolderNotes) {
+        self.location = location
+        self.installID = installID
+        self.notes = notes
+    }
+
+    var path: String { location + "/" + folderName }
+    private var folderName: String { "settings-\(installID.text)" }
+
+    /// Creates the folder if it is new, and removes incomplete files that a crash left.
+    ///
+    /// - Parameter isNoted: true if the database records that the folder was used before.
+    func prepare(isNoted: Bool) async throws {
+        if isNoted { return try await sweep() }
+        let (location, folderName) = (location, folderName)
+        try await BlockingPool.shared.run { _ in
+            let parent = try Directory.openOrMake(location)
+            let folder = try OwnFolder.open(folderName, in: parent)
+            try folder.synchronize()
+            try parent.synchronize()
+            // The location itself may be new, or its creator may have ended before the sync.
+            try Directory.open((location as NSString).deletingLastPathComponent).synchronize()
+        }
+        try await notes.note()
+        try await sweep()
+    }
+
+    private func sweep() async throws {
+        let open = openFolder
+        try await BlockingPool.shared.run { _ in
+            let folder = try open()
+            let lock = try Self.lock(folder)
+            // The lock's owner is still running, so its temporary file may be in use.
+            guard try lock.tryLock(.exclusive) else { return }
+            try AtomicFile.sweep(folder)
+        }
+    }
+
+    func read(_ name: String) async throws -> StoredValue? {
+        let open = openFolder
+        let place = place(name)
+        do {
+            return try await BlockingPool.shared.run { _ in try Self.read(name, place: place, in: try open()) }
+        } catch let error as SettingsError where error.code == .folderAbsent {
+            // A folder that was never used has no values. It is the source of a migration.
+            guard try await notes.isNoted() else { return nil }
+            throw error
+        }
+    }
+
+    func update(
+        _ name: String, ring: KeyRing?, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
+    ) async throws {
+        let place = place(name)
+        // All steps run on threads that may block, so that no other thread is woken in between.
+        try await withTaskExecutorPreference(BlockingPool.shared) {
+            try await withLock { folder in
+                // Within the lock, because retired keys are deleted while it is held.
+                let set = try await ring?.durableKeys() ?? .none
+                try await BlockingPool.shared.run { _ in
+                    let file = AtomicFile(folder: folder, name: FileName.of(name))
+                    switch try body({ try Self.read(name, place: place, in: folder) }, set) {
+                    case .keep: return
+                    case .put(let value): try file.replace(with: value.encoded(for: place))
+                    case .remove: try file.remove()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the body while no other task or process changes a value in this folder.
+    func withLock<Result>(_ body: (Directory) async throws -> Result) async throws -> Result {
+        let open = openFolder
+        return try await LockedFile.with(
+            {
+                let folder = try open()
+                return (try OwnFolder.openLockFile(Self.lockName, in: folder), folder)
+            }, body)
+    }
+
+    /// Returns the identity of the folder, independent of its path.
+    func identity() async throws -> LockedFile.Identity {
+        let open = openFolder
+        return try await BlockingPool.shared.run { _ in LockedFile.Identity(try open().status()) }
+    }
+
+    /// Returns true if the folder exists.
+    func isThere() async throws -> Bool {
+        do {
+            _ = try await identity()
+            return true
+        } catch let error as SettingsError where error.code == .folderAbsent {
+            return false
+        }
+    }
+
+    /// Returns the names of the stored values.
+    func names() async throws -> [String] {
+        let open = openFolder
+        return try await BlockingPool.shared.run { _ in try Self.names(in: try open()) }
+    }
+
+    func summaries() async throws -> [StoredSummary] {
+        let open = openFolder
+        let installID = installID
+        return try await BlockingPool.shared.run { _ in
+            let folder = try open()
+            return try Self.names(in: folder).map { name in
+                let size = try folder.status(of: FileName.of(name))?.byteCount ?? 0
+                do {
+                    let value = try Self.read(name, place: Self.place(name, installID: installID), in: folder)
+                    return StoredSummary(
+                        name: name, byteCount: value?.content.bytes.count ?? 0,
+                        serializerVersion: value?.content.version, updatedAt: value?.updatedAt)
+                } catch {
+                    // The audit lists the value, and reports that it cannot be read.
+                    return StoredSummary(name: name, byteCount: Int(size), serializerVersion: nil, updatedAt: nil)
+                }
+            }
+        }
+    }
+
+    func stamp(of name: String) async throws -> String? {
+        let open = openFolder
+        return try await BlockingPool.shared.run { _ in
+            let status = try open().status(of: FileName.of(name))
+            return status.map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
+        }
+    }
+
+    func removeAll() async throws {
+        try await withLock { folder in
+            try await BlockingPool.shared.run { _ in
+                for name in try Self.names(in: folder) { try folder.remove(FileName.of(name)) }
+                try AtomicFile.sweep(folder)
+                try folder.synchronize()
+            }
+        }
+    }
+
+    // MARK: Files
+
+    private func place(_ name: String) -> String { Self.place(name, installID: installID) }
+    private static func place(_ name: String, installID: FileID) -> String { "\(installID.text)/\(name)" }
+
+    /// Opens the folder of this database, which `prepare` has created.
+    private var openFolder: @Sendable () throws -> Directory {
+        let (path, location) = (path, location)
+        return {
+            do {
+                let folder = try Directory.open(path)
+                try OwnFolder.requireOwn(folder, path: path)
+                return folder
+            } catch let error as SystemError where error.isMissing {
+                throw SettingsError(
+                    .folderAbsent,
+                    message: """
+                        \(path) existed before and is missing now. If its disk is not mounted, mount it at \(location) \
+                        or above. If its files are lost for good, call adoptFolders().
+                        """)
+            }
+        }
+    }
+
+    private static func lock(_ folder: Directory) throws -> FileLock {
+        FileLock(try OwnFolder.openLockFile(lockName, in: folder))
+    }
+
+    private static func read(_ name: String, place: String, in folder: Directory) throws -> StoredValue? {
+        let file = AtomicFile(folder: folder, name: FileName.of(name))
+        guard let bytes = try file.read(longest: longest) else { return nil }
+        return try StoredValue(encoded: bytes, for: place)
+    }
+
+    private static func names(in folder: Directory) throws -> [String] {
+        var names: [String] = []
+        try folder.forEachFile { file in
+            if let name = FileName.key(of: file) { names.append(name) }
+            return true
+        }
+        return names.sorted()
+    }
+}
+
+/// The encoding of key names in file names that differ on case-insensitive file systems too. The name `accessToken`
+/// becomes `access_token.setting`.
+enum FileName {
+    private static let suffix = ".setting"
+
+    static func of(_ key: String) -> String {
+        var name = ""
+        for character in key.unicodeScalars {
+            if ("A"..."Z").contains(character) {
+                name += "_" + String(character).lowercased()
+            } else {
+                name.unicodeScalars.append(character)
+            }
+        }
+        return name + suffix
+    }
+
+    /// Returns nil for a file name that belongs to no key.
+    static func key(of file: String) -> String? {
+        guard file.hasSuffix(suffix) else { return nil }
+        var (name, isUpper) = ("", false)
+        for character in file.dropLast(suffix.count) {
+            if character == "_", !isUpper {
+                isUpper = true
+            } else {
+                name += isUpper ? character.uppercased() : String(character)
+                isUpper = false
+            }
+        }
+        return !isUpper && of(name) == file && StorageLimits.isName(name) ? name : nil
+    }
+}

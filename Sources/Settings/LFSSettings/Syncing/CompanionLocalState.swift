@@ -1,0 +1,214 @@
+import Foundation
+import GRDB
+import LFSDatabase
+import LFSSystem
+
+/// The state that this device publishes.
+struct CompanionLocalState: Sendable {
+    let access: ValueAccess
+    let merge: CompanionMerge
+    let deviceID: FileID
+    /// The number of removals of all values when the router was opened.
+    let resetCount: Int64
+    /// The limit of a state's size in bytes.
+    let limit: Int
+
+    private struct Rows: Sendable {
+        struct Ahead: Sendable {
+            let updateID: FileID
+            let isTaken: Bool
+        }
+
+        var isReset = false
+        var selection: CompanionSelection
+        /// The rows from a clock that was ahead.
+        var tooFarAhead: [String: Ahead] = [:]
+        /// Removals of long ago that have reached all devices.
+        var bygone: [String: FileID] = [:]
+        var unreadable: [CompanionStatus.Problem] = []
+    }
+
+    /// An error of a round that cannot compute the state because it has read only some of the other devices' states.
+    struct NeedsWhole: Error {}
+
+    /// - Returns: nil if all values were removed in the meantime.
+    /// - Throws: ``NeedsWhole`` for a round that has not read everything.
+    func state(_ tally: CompanionAccumulator) async throws -> CompanionState? {
+        var rows = try await read(tally)
+        if !rows.isReset { try requireClock(rows, findings: tally.all) }
+        if !rows.tooFarAhead.isEmpty {
+            if tally.all.isPartial { throw NeedsWhole() }
+            // Rows get earlier ids, so the states that were read have to be compared with them again.
+            tally.change { findings in
+                findings.memory.devices = [:]
+                findings.memory.own = nil
+            }
+            try await restamp(rows.tooFarAhead, overtaken: tally.all.overtaken)
+            rows = try await read(tally)
+        }
+        if rows.isReset { return nil }
+        try await forget(rows.bygone)
+        for problem in rows.unreadable { tally.add(problem) }
+        let now = access.now()
+        let findings = tally.all
+        for (name, entry) in kept(findings.own) {
+            if let forgotten = rows.bygone[name], entry.updateID <= forgotten { continue }
+            if rows.selection.entries[name] == nil, isExpired(entry, name: name, findings: findings, now: now) {
+                continue
+            }
+            rows.selection.keep(name, entry: entry)
+        }
+        rows.selection.fit()
+        try tell(rows.selection, tally: tally)
+        return CompanionState(deviceID: deviceID, resetCount: resetCount, entries: rows.selection.entries)
+    }
+
+    // MARK: Rows
+
+    private func read(_ tally: CompanionAccumulator) async throws -> Rows {
+        let findings = tally.all
+        return try await access.runner.read { db in try self.rows(findings, db) }
+    }
+
+    private func rows(_ findings: CompanionAccumulator.Findings, _ db: Database) throws -> Rows {
+        let needed = findings.ofOthers.needed
+        var rows = Rows(selection: CompanionSelection(limit: limit, needed: needed))
+        rows.isReset = try SettingsStateTable.read(db).resetCount != resetCount
+        if rows.isReset { return rows }
+        let now = access.now()
+        try SettingTable.forEachSyncedRow(where: { merge.scope.participant($0) != nil }, db) { name, row in
+            guard let info = merge.scope.participant(name) else { return }
+            do {
+                let row = try row.get()
+                guard let id = row.updateID else { throw Self.oddID }
+                if UpdateTime.isTooFarAhead(id, now: now) {
+                    rows.tooFarAhead[name] = Rows.Ahead(updateID: id, isTaken: row.isTaken)
+                }
+                let entry = CompanionState.Entry(updateID: id, content: try merge.content(row, info: info, db))
+                let isLongAgo = UpdateTime.isLongAgo(max(id.milliseconds, row.updatedAt), now: now)
+                if entry.content == nil, isLongAgo, findings.isWhole, !needed.contains(name) {
+                    rows.bygone[name] = id
+                } else {
+                    rows.selection.add(name, entry: entry)
+                }
+            } catch let error as SettingsError {
+                rows.unreadable.append(
+                    CompanionStatus.Problem(device: deviceID.text, key: info.publicName, code: error.code.rawValue))
+            }
+        }
+        return rows
+    }
+
+    /// Returns the published entries to publish again unchanged. They belong to keys that this app does not know or
+    /// that are not part of this round, or they are later than the row and could not be accepted.
+    private func kept(_ own: CompanionState?) -> [String: CompanionState.Entry] {
+        guard let own, own.resetCount >= resetCount else { return [:] }
+        let now = access.now()
+        return own.entries.filter { name, entry in
+            !merge.scope.staysHere(name) && !UpdateTime.isTooFarAhead(entry.updateID, now: now)
+        }
+    }
+
+    // MARK: Removals
+
+    /// Deletes the records of removals. Without a record an earlier value could come back, but no device has one any
+    /// more.
+    private func forget(_ removals: [String: FileID]) async throws {
+        if removals.isEmpty { return }
+        try await access.runner.write { db in
+            for (name, id) in removals { try SettingTable.forgetRemoval(name, id: id, db) }
+        }
+    }
+
+    /// Applies the rule for rows to a removal that has no row.
+    private func isExpired(
+        _ entry: CompanionState.Entry, name: String, findings: CompanionAccumulator.Findings, now: Int64
+    ) -> Bool {
+        entry.content == nil && findings.isWhole && !findings.ofOthers.needed.contains(name)
+            && UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now)
+    }
+
+    // MARK: Clocks
+
+    /// Throws if this device's clock may be behind. Ids that seem too far ahead are right in that case. New ids would
+    /// let older values win, and published values would be withdrawn.
+    private func requireClock(_ rows: Rows, findings: CompanionAccumulator.Findings) throws {
+        let now = access.now()
+        guard now < UpdateTime.earliest || findings.othersAreAhead else { return }
+        let hasPublished = findings.own?.entries.values.contains { UpdateTime.isTooFarAhead($0.updateID, now: now) }
+        if !rows.tooFarAhead.isEmpty || hasPublished == true { throw Self.clockBehind }
+    }
+
+    /// Gives new ids to rows from the time when the clock was ahead, because other devices would not accept the old
+    /// ids. Values that were set on this device still win over the same values as before. A value of another device
+    /// gets the earliest possible id, because that device corrects it. Until then all other values win, or else an old
+    /// copy would overwrite values that were set since.
+    private func restamp(_ ahead: [String: Rows.Ahead], overtaken: [String: FileID]) async throws {
+        let moment = Date(millisecondsSince1970: access.now())
+        try await access.runner.write { db in
+            for (name, row) in ahead {
+                let new: FileID
+                if row.isTaken {
+                    new = FileID.makeEarliest()
+                } else if let other = overtaken[name] {
+                    new = FileID.make(at: moment, after: other)
+                } else {
+                    new = FileID.make(at: moment)
+                }
+                try SettingTable.restamp(name, from: row.updateID, to: new, db)
+            }
+        }
+    }
+
+    // MARK: The limit
+
+    private func tell(_ selection: CompanionSelection, tally: CompanionAccumulator) throws {
+        if selection.isOverLimit { throw Self.keptTooLarge(limit) }
+        if selection.leftOut.isEmpty { return }
+        let keys = Set(selection.leftOut.keys.compactMap { merge.scope.participant($0)?.publicName }).sorted()
+        for key in keys {
+            tally.add(
+                CompanionStatus.Problem(device: deviceID.text, key: key, code: SettingsError.Code.tooLarge.rawValue))
+        }
+        tally.change { $0.failure = Self.tooLarge(selection.leftOut.count, keys: keys, limit: limit) }
+    }
+
+    // MARK: Errors
+
+    private static var clockBehind: SettingsError {
+        SettingsError(
+            .clockAhead,
+            message: """
+                The values that were set on this device are dated more than a day ahead of its clock, and so are those \
+                of other devices, or the clock was never set. Nothing is published until the clocks are right.
+                """)
+    }
+
+    private static var oddID: SettingsError {
+        SettingsError(
+            .corrupted,
+            message: "The row has no valid update id, because another program has written it. Set the key again.")
+    }
+
+    private static func tooLarge(_ count: Int, keys: [String], limit: Int) -> SettingsError {
+        let names = keys.prefix(10).joined(separator: ", ") + (keys.count > 10 ? ", …" : "")
+        return SettingsError(
+            .tooLarge,
+            message: """
+                The values for other devices have more than the \(limit) bytes that the transport accepts. The \
+                \(count) largest stay on this device: \(names). All others are published, and values of other devices \
+                are still received. Make them smaller, remove some, or raise CompanionLimits.stateByteCount on all \
+                devices.
+                """)
+    }
+
+    private static func keptTooLarge(_ limit: Int) -> SettingsError {
+        SettingsError(
+            .tooLarge,
+            message: """
+                The state that a newer version of the app has published for this device has more than the \(limit) \
+                bytes that the transport accepts. It is left unchanged, and nothing is published. Raise \
+                CompanionLimits.stateByteCount.
+                """)
+    }
+}

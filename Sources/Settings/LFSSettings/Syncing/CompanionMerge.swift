@@ -1,0 +1,232 @@
+import GRDB
+import LFSDatabase
+import LFSSystem
+
+/// The merge of another device's state into the database. Only later values are accepted.
+///
+/// Ids are compared first, so that only winning values are decoded. They are written in transactions of a few hundred
+/// rows, so that the app's own changes can run in between.
+struct CompanionMerge: Sendable {
+    let access: ValueAccess
+    let scope: CompanionScope
+    /// The number of removals of all values when the router was opened.
+    let resetCount: Int64
+
+    /// The number of rows in one transaction.
+    static let rowsAtOnce = 500
+
+    /// The results of a merge, in addition to the accepted values.
+    struct Findings: Sendable {
+        /// The number of values that this app does not know.
+        var unknownCount = 0
+        /// Removals of long ago without a row on this device. They are not stored, because otherwise no device would
+        /// ever forget them.
+        var bygone: [String: FileID] = [:]
+        /// Keys that were removed on this device and that the other device still has, because the removal has not
+        /// reached it.
+        var needed: Set<String> = []
+        /// True if the status has problems, so that the state is read again in each round.
+        var hasProblems = false
+
+        mutating func add(_ other: Findings) {
+            unknownCount += other.unknownCount
+            bygone.merge(other.bygone) { max($0, $1) }
+            needed.formUnion(other.needed)
+            hasProblems = hasProblems || other.hasProblems
+        }
+    }
+
+    /// An entry that may be accepted.
+    private struct Candidate: Sendable {
+        let name: String
+        let info: KeyInfo
+        let entry: CompanionState.Entry
+    }
+
+    /// The entries of a state that are compared with the rows.
+    private struct Candidates: Sendable {
+        var some: [Candidate] = []
+        /// The entries whose ids are too far in the future.
+        var ahead: [String: FileID] = [:]
+    }
+
+    private struct Comparison: Sendable {
+        var new: [Candidate] = []
+        /// True if an entry that is too far ahead is later than the local one.
+        var hasFutureUpdates = false
+        /// The ids of entries that lose to a local one that is too far ahead.
+        var overtaken: [String: FileID] = [:]
+        var bygone: [String: FileID] = [:]
+        var needed: Set<String> = []
+    }
+
+    func take(_ state: CompanionState, isOwn: Bool, tally: CompanionAccumulator) async throws -> Findings {
+        var found = Findings()
+        let candidates = candidates(state, found: &found, tally: tally)
+        if candidates.some.isEmpty, candidates.ahead.isEmpty { return found }
+        let bygone = tally.all.ofOthers.bygone
+        // Usually nothing is new, and nothing is written.
+        let compared = try await access.runner.read { db in try self.compare(candidates, bygone: bygone, db) }
+        tally.change { findings in
+            findings.overtaken.merge(compared.overtaken) { max($0, $1) }
+            if compared.hasFutureUpdates, !isOwn { findings.othersAreAhead = true }
+        }
+        if !isOwn { (found.bygone, found.needed) = (compared.bygone, compared.needed) }
+        let new = compared.new.filter { candidate in isValue(candidate, of: state, found: &found, tally: tally) }
+        for some in new.chunks(of: Self.rowsAtOnce) {
+            guard try await write(Array(some)) else {
+                tally.change { $0.isReset = true }
+                return found
+            }
+        }
+        return found
+    }
+
+    /// - Returns: false if all values were removed in the meantime. They must not come back.
+    private func write(_ new: [Candidate]) async throws -> Bool {
+        try await access.write { access, db in
+            guard try SettingsStateTable.read(db).resetCount == resetCount else { return false }
+            // Compared again, because the app may have set a value since the first comparison.
+            for candidate in new where try wins(candidate, db) { try put(candidate, access: access, db) }
+            return true
+        }
+    }
+
+    private func compare(
+        _ candidates: Candidates, bygone: [String: FileID], _ db: Database
+    ) throws -> Comparison {
+        let now = access.now()
+        var result = Comparison()
+        for (name, id) in candidates.ahead where !result.hasFutureUpdates {
+            // Otherwise the entry was accepted while this clock was ahead too.
+            result.hasFutureUpdates = try SettingTable.updateID(of: name, db).map { id > $0 } ?? true
+        }
+        for candidate in candidates.some {
+            let (name, entry) = (candidate.name, candidate.entry)
+            guard let standing = try SettingTable.updateID(of: name, db) else {
+                if entry.content == nil, UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now) {
+                    result.bygone[name] = entry.updateID
+                } else if entry.content != nil, let removal = bygone[name], removal > entry.updateID {
+                    // A device that was offline for long still has the value.
+                    let removed = CompanionState.Entry(updateID: removal, content: nil)
+                    result.new.append(Candidate(name: name, info: candidate.info, entry: removed))
+                    result.needed.insert(name)
+                } else {
+                    result.new.append(candidate)
+                }
+                continue
+            }
+            if try wins(candidate, db) {
+                result.new.append(candidate)
+                continue
+            }
+            if UpdateTime.isTooFarAhead(standing, now: now) { result.overtaken[name] = entry.updateID }
+            if entry.content != nil, entry.updateID < standing, try SettingTable.isRemoved(name, db) {
+                result.needed.insert(name)
+            }
+        }
+        return result
+    }
+
+    private func put(_ candidate: Candidate, access: ValueAccess, _ db: Database) throws {
+        let (name, info, entry) = (candidate.name, candidate.info, candidate.entry)
+        let value = try entry.content.map { content in
+            try access.close(content, name: name, info: info, keys: try access.keys(info, db))
+        }
+        try SettingTable.take(name, value: value, id: entry.updateID, now: access.now(), db)
+        if value == nil { try access.noteRemoved(info, db) }
+    }
+
+    private func wins(_ candidate: Candidate, _ db: Database) throws -> Bool {
+        let id = candidate.entry.updateID
+        guard let standing = try SettingTable.updateID(of: candidate.name, db) else { return true }
+        guard standing == id else { return id > standing }
+        do {
+            guard let row = try SettingTable.syncedRow(candidate.name, db) else { return true }
+            let entry = CompanionState.Entry(updateID: id, content: try content(row, info: candidate.info, db))
+            return candidate.entry.wins(over: entry)
+        } catch is SettingsError {
+            // An unreadable value is kept. A later value replaces it.
+            return false
+        }
+    }
+
+    /// Returns the decrypted value of a row, as other devices receive it.
+    func content(_ row: SettingTable.SyncedRow, info: KeyInfo, _ db: Database) throws -> SerializedValue? {
+        guard let content = row.content, info.security != .none else { return row.content }
+        let keys = try access.ring.keys(db)
+        return try access.open(StoredValue(content, updatedAt: 0), name: row.name, info: info, keys: keys)
+    }
+
+    // MARK: Candidates
+
+    private func candidates(
+        _ state: CompanionState, found: inout Findings, tally: CompanionAccumulator
+    ) -> Candidates {
+        let now = access.now()
+        var candidates = Candidates()
+        for (name, entry) in state.entries.sorted(by: { $0.key < $1.key }) {
+            guard let info = scope.participant(name) else {
+                if !scope.knows(name) { found.unknownCount += 1 }
+                continue
+            }
+            do throws(SettingsError) {
+                if try isKnown(entry, info: info, now: now) {
+                    candidates.some.append(Candidate(name: name, info: info, entry: entry))
+                } else {
+                    found.unknownCount += 1
+                }
+            } catch {
+                if error.code == .clockAhead { candidates.ahead[name] = entry.updateID }
+                note(error, info: info, state: state, found: &found, tally: tally)
+            }
+        }
+        return candidates
+    }
+
+    /// Returns true if this version of the app can read the value, judging by everything except its bytes.
+    ///
+    /// - Throws: ``SettingsError/Code/clockAhead``, ``SettingsError/Code/tooLarge``;
+    ///   ``SettingsError/Code/migrationFailed`` for a catalog whose data could not be migrated.
+    private func isKnown(
+        _ entry: CompanionState.Entry, info: KeyInfo, now: Int64
+    ) throws(SettingsError) -> Bool {
+        if UpdateTime.isTooFarAhead(entry.updateID, now: now) {
+            throw SettingsError(
+                .clockAhead, message: "The clock of another device is more than a day ahead. Set it right.")
+        }
+        if let catalog = access.registry.entry(forStored: info.name)?.catalog {
+            try access.pending.checkCatalog(catalog, key: info.publicName)
+        }
+        guard let content = entry.content else { return true }
+        guard content.serializer == info.serializer, content.version <= info.version else { return false }
+        guard content.bytes.count <= min(info.domain.limit, info.sync.limit ?? .max) else {
+            throw SettingsError(
+                .tooLarge,
+                message: "Another device has a value for the key that is larger than this device accepts.")
+        }
+        return true
+    }
+
+    /// Returns true if the bytes are a value of the key.
+    private func isValue(
+        _ candidate: Candidate, of state: CompanionState, found: inout Findings, tally: CompanionAccumulator
+    ) -> Bool {
+        guard let content = candidate.entry.content else { return true }
+        do {
+            try candidate.info.check(content)
+            return true
+        } catch {
+            note(candidate.info.decodingError(error), info: candidate.info, state: state, found: &found, tally: tally)
+            return false
+        }
+    }
+
+    private func note(
+        _ error: SettingsError, info: KeyInfo, state: CompanionState, found: inout Findings,
+        tally: CompanionAccumulator
+    ) {
+        found.hasProblems = true
+        tally.add(CompanionStatus.Problem(device: state.device, key: info.publicName, code: error.code.rawValue))
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import LFSDatabase
+import LFSSystem
+
+/// The stores of a router, by domain.
+struct StoreSet: Sendable {
+    let runner: BackgroundRunner
+    let installID: FileID
+    /// The path of the database file, or empty for a database in memory.
+    let databasePath: String
+    let keychain: KeychainStore?
+    let memory = MemoryStore()
+    /// The file stores by their paths, because a folder may be named in several ways.
+    private let files: [String: FileStore]
+
+    /// - Parameter domains: the domains of the registered keys.
+    /// - Throws: ``SettingsError/Code/notConfigured`` for a domain that is not available.
+    init(
+        _ runner: BackgroundRunner, installID: FileID, databasePath: String, keychain: KeychainStore?,
+        domains: Set<StorageDomain>
+    ) throws {
+        self.runner = runner
+        self.installID = installID
+        self.databasePath = databasePath
+        self.keychain = keychain
+        var files: [String: FileStore] = [:]
+        for domain in domains {
+            guard case .file(let location) = domain.kind else { continue }
+            let store = try Self.file(location, databasePath: databasePath, installID: installID, runner: runner)
+            files[store.path] = store
+        }
+        self.files = files
+    }
+
+    /// The file stores of the registered keys.
+    var fileStores: [FileStore] { files.values.sorted { $0.path < $1.path } }
+
+    /// Returns the file stores that were ever used, including those of keys that are no longer registered.
+    func usedFileStores() async throws -> [FileStore] {
+        var paths: Set<String> = []
+        return try await runner.read(FolderTable.all).compactMap { note in
+            try Self.location(ofNote: NotedPath.path(ofNote: note, databasePath: databasePath)).map(file)
+        }.filter { paths.insert($0.path).inserted }
+    }
+
+    private func file(_ location: StorageDomain.FileLocation) throws -> FileStore {
+        let store = try Self.file(location, databasePath: databasePath, installID: installID, runner: runner)
+        return files[store.path] ?? store
+    }
+
+    /// Returns all stores that keep values outside the database.
+    func beside() async throws -> [any SettingsStore] {
+        try await usedFileStores() + [memory] + (keychain.map { [$0] } ?? [])
+    }
+
+    /// Returns the store of a domain outside the database.
+    func store(for domain: StorageDomain) throws -> any SettingsStore {
+        switch domain.kind {
+        case .file(let location): return try file(location)
+        case .keychain:
+            guard let keychain else {
+                throw SettingsError(
+                    .notConfigured,
+                    message: """
+                        A key is in the key chain, but the options name no key chain. Set StorageOptions.keychain, \
+                        such as .sealedFile(at:key:).
+                        """)
+            }
+            return keychain
+        case .userDefaults(let suite): return UserDefaultsStore(suite: suite)
+        case .foreign(let item): return ExternalStore(item: item)
+        case .memory: return memory
+        case .database: throw SettingsError(.system, message: "Values of the database are not in a separate store.")
+        }
+    }
+
+    private static func file(
+        _ location: StorageDomain.FileLocation, databasePath: String, installID: FileID, runner: BackgroundRunner
+    ) throws -> FileStore {
+        let (path, note) = try place(of: location, databasePath)
+        let notes = FolderNotes(runner: runner, folder: note, path: path)
+        return FileStore(location: path, installID: installID, notes: notes)
+    }
+
+    private static let besideSuffix = ".settings"
+    private static let besideNote = "beside the database"
+    private static let groupNote = "app group "
+
+    private static func location(ofNote note: String) -> StorageDomain.FileLocation? {
+        if note == besideNote { return .besideDatabase }
+        if note.hasPrefix(groupNote) { return .appGroup(String(note.dropFirst(groupNote.count))) }
+        return note.hasPrefix("/") ? .folder(note) : nil
+    }
+
+    /// Returns the path, and the form that the database records.
+    private static func place(
+        of location: StorageDomain.FileLocation, _ databasePath: String
+    ) throws -> (path: String, note: String) {
+        switch location {
+        case .besideDatabase:
+            guard !databasePath.isEmpty else {
+                throw SettingsError(
+                    .notConfigured,
+                    message: "The database is in memory and has no folder next to it. Name one: .file(in: …).")
+            }
+            return (databasePath + besideSuffix, besideNote)
+        case .folder(let path):
+            try Path.requireAbsolute(path, what: "The folder of .file(in:)")
+            let path = Path.canonical(path)
+            if !databasePath.isEmpty, path == databasePath + besideSuffix { return (path, besideNote) }
+            return (path, NotedPath.note(of: path, databasePath: databasePath))
+        case .appGroup(let id):
+            #if canImport(Darwin)
+            guard let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: id) else {
+                throw SettingsError(
+                    .missingEntitlement, message: "The app has no app group \(id). Add it to its entitlements.")
+            }
+            return (url.appendingPathComponent("lfs-settings").path, groupNote + id)
+            #else
+            throw SettingsError(
+                .notConfigured,
+                message: "There are no app groups on this platform (\(id)). Name a folder: .file(in: .folder(…)).")
+            #endif
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Faults of originals", .timeLimit(.minutes(10)))
+struct OriginalFaultTests {
+    private func write(_ bytes: [UInt8], in host: TestHost) throws -> URL {
+        let url = host.folder.appendingPathComponent("photo.jpg")
+        try Data(bytes).write(to: url)
+        return url
+    }
+
+    private func attach(_ url: URL, host: TestHost, lfs: LFSManager) async throws -> FileData {
+        let file = try await lfs.makeFile(from: .original(url))
+        try await host.database.write { try file.insert($0) }
+        return file
+    }
+
+    /// Checks that an upload was confirmed with the attached bytes, or has failed without an object.
+    private func check(
+        _ file: FileData, bytes: [UInt8], change: OriginalChange, storage: InMemoryStorage, host: TestHost
+    ) async throws {
+        let object = storage.bytes(of: try ObjectKey(file.key))
+        if change.isInPlace {
+            let upload = try await host.database.read { try Upload.fetchOne($0, key: file.id) }
+            #expect(upload?.code == .sourceChanged, "\(String(describing: upload))")
+            #expect(try host.file(file.id)?.status == .local)
+            #expect(object == nil)
+        } else {
+            // The open file still has the attached bytes.
+            #expect(try host.file(file.id)?.status == .remote)
+            #expect(object == bytes)
+        }
+    }
+
+    @Test("An original that changes after it was opened is not confirmed", arguments: OriginalChange.allCases)
+    func opened(_ change: OriginalChange) async throws {
+        let storage = InMemoryStorage()
+        let gated = GatedStorage(storage)
+        try await withLFS(storage: gated, expectsLeftovers: true) { host, lfs in
+            let bytes = someBytes()
+            let url = try write(bytes, in: host)
+            let file = try await attach(url, host: host, lfs: lfs)
+            await gated.waitForArrivals(1)
+            try change.apply(to: url)
+            gated.open()
+            try await lfs.waitForUploads()
+            try await check(file, bytes: bytes, change: change, storage: storage, host: host)
+        }
+    }
+
+    @Test("An original that changes between two parts is not confirmed", arguments: OriginalChange.allCases)
+    func betweenParts(_ change: OriginalChange) async throws {
+        let storage = InMemoryStorage()
+        let changing = ChangingStorage(base: storage)
+        try await withLFS(storage: changing, expectsLeftovers: true) { host, lfs in
+            let bytes = someBytes(5_000_000)
+            let url = try write(bytes, in: host)
+            changing.onFirstPart { try change.apply(to: url) }
+            let file = try await attach(url, host: host, lfs: lfs)
+            try await lfs.waitForUploads()
+            #expect(changing.hasChanged)
+            try await check(file, bytes: bytes, change: change, storage: storage, host: host)
+        }
+    }
+
+    @Test(
+        "An original that cannot be read for a moment is uploaded afterwards",
+        .enabled(if: canMakeFilesUnreadable, "needs root to mount"))
+    func unreadable() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            // As large as the unreadable file, so that the bytes are read and not only the size.
+            let bytes = someBytes(4_096)
+            let url = try write(bytes, in: host)
+            try await withUnreadableFile(at: url) {
+                let other = host.folder.appendingPathComponent("other.jpg")
+                try Data(bytes).write(to: other)
+                let file = try await lfs.makeFile(from: .original(other))
+                try await host.database.write { db in
+                    try file.insert(db)
+                    try db.execute(sql: "UPDATE lfs_original SET path = ?", arguments: [url.path])
+                }
+                try await yield(while: try host.count("lfs_job WHERE errorCode = 'sourceUnreadable'") == 0)
+                #expect(storage.keys.isEmpty)
+            }
+            try await lfs.retry()
+            try await lfs.waitForUploads()
+            #expect(try host.count("lfs_file WHERE status = 'remote'") == 1)
+            #expect(storage.keys.count == 1)
+        }
+    }
+}
+
+/// A storage during whose first upload an original is changed, once a part was read.
+private final class ChangingStorage: StorageWrapper {
+    let base: any RemoteStorage
+    private let change = Mutex<(@Sendable () throws -> Void)?>(nil)
+    private let changed = Mutex(false)
+
+    init(base: any RemoteStorage) { self.base = base }
+
+    var hasChanged: Bool { changed.withLock(\.self) }
+
+    func onFirstPart(_ body: @escaping @Sendable () throws -> Void) { change.withLock { $0 = body } }
+
+    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        let changingSource = UploadSource(byteCount: source.byteCount, sha256: source.sha256) { buffer, offset in
+            if offset > 0, let change = self.change.withLock({ $0.take() }) {
+                try change()
+                self.changed.withLock { $0 = true }
+            }
+            return try source.read(into: buffer, at: offset)
+        }
+        return try await base.upload(changingSource, to: key, session: session)
+    }
+}
