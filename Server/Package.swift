@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-let signing: Target.Dependency = .product(name: "LFSSigning", package: "LFS")
+let signing: Target.Dependency = .product(name: "LFSSigningServer", package: "LFS")
 let sync: Target.Dependency = .product(name: "LFSSyncServer", package: "LFS")
 let wire: Target.Dependency = .product(name: "LFSWire", package: "LFS")
 let storage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
@@ -19,10 +19,11 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let jwt: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 
-/// What answers an app's devices. A package of its own: an app on a device has no use for a web framework.
+/// The server for an app's devices. It is a separate package, because an app on a device needs no web framework.
 let package = Package(
     name: "Server",
     platforms: [.macOS(.v15)],
@@ -35,6 +36,7 @@ let package = Package(
     ],
     dependencies: [
         .package(name: "LFS", path: "..", traits: [.defaults]),
+        .package(name: "CommandLine", path: "../CommandLine"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -53,39 +55,41 @@ let package = Package(
         .target(
             name: "LFSServer",
             dependencies: [
-                "CZlib", signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
+                "CZlib", signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        // Who comes with a token of the host's identity provider.
+        // Authentication with tokens of the host's identity provider.
         .target(name: "LFSServerJWT", dependencies: ["LFSServer", hummingbird, logging, jwt]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-        // The store of shared rows for more than one server.
+        // The sync database for several servers.
         .target(name: "LFSServerPostgres", dependencies: ["CPostgres", sync]),
         .executableTarget(
             name: "lfs-server",
             dependencies: [
                 "LFSServer", "LFSServerJWT", "LFSServerPostgres", "MetricsText", signing, sync, storage, s3, azure,
-                hummingbird, httpTypes, nioCore, logging,
+                hummingbird, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CommandLineOptions", package: "CommandLine"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
             name: "LFSServerTests",
             dependencies: [
-                "LFSServer", "LFSServerJWT", "MetricsText", "lfs-server", signing, sync, storage, hummingbird,
-                httpTypes,
+                "LFSServer", "LFSServerJWT", "MetricsText", "lfs-server", signing, sync, hummingbird, httpTypes,
                 nioCore, logging, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CommandLineOptions", package: "CommandLine"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                lifecycle,
             ]),
         // The folder Cases is a link to the cases that the library runs on SQLite.
         .testTarget(

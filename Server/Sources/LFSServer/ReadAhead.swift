@@ -2,12 +2,12 @@ import Hummingbird
 import NIOCore
 
 extension AsyncSequence where Element == [UInt8], AsyncIterator: Sendable {
-    /// Hands all pieces to a socket. While one that has taken the piece before at once takes this one, the next comes
-    /// about already; for a slow one nothing is read ahead, so that it holds one piece.
+    /// Writes all pieces to a socket. After a fast write, the next piece is read during the next write. For a slow
+    /// socket, no piece is read ahead, so the server holds only one piece.
     ///
     /// - Parameters:
-    ///   - quick: what takes a piece faster is about to want the next.
-    ///   - encode: makes of a piece what goes out.
+    ///   - quick: the time below which a write counts as fast.
+    ///   - encode: converts a piece to the bytes that are sent.
     @concurrent func write(
         to writer: inout any ResponseBodyWriter, quick: Duration = .milliseconds(20),
         _ encode: ([UInt8]) throws -> [UInt8]

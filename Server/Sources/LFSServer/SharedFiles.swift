@@ -1,11 +1,12 @@
-public import LFSSigning
+public import LFSSigningServer
 public import LFSSyncServer
 
 extension SigningAccess {
-    /// As `claimedNamespaces`, and an account reads the objects of files that others share with it: as long as it sees
-    /// a row of theirs that has the key. A signed URL that it has got before lives on until it expires.
+    /// Extends `claimedNamespaces` so that an account can read the objects of files that others share with it. The
+    /// account has access as long as it sees a row of the owner with the key. A signed URL stays valid until it
+    /// expires.
     ///
-    /// - Parameter sync: whose accounts the callers are, as `SyncService.account(ofToken:)` names them.
+    /// - Parameter sync: the service of the callers' accounts, as `SyncService.account(ofToken:)` names them.
     public static func sharedFiles(_ sync: SyncService) -> SigningAccess {
         .claimedNamespaces(lending: { question in
             guard question.verb == .read, let key = question.key else { return nil }

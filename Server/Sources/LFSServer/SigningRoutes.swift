@@ -1,32 +1,34 @@
 import HTTPTypes
 public import Hummingbird
-public import LFSSigning
+public import LFSSigningServer
 import Logging
 import NIOCore
 
-/// The routes of a `SigningService` for a server on Hummingbird: the base URL itself and, where the server is the
-/// store, `bytes/…` below it.
+/// The routes of a `SigningService` for a server on Hummingbird: the base URL, and `bytes/…` below it if the server is
+/// the store.
 ///
 /// ```swift
 /// let service = try SigningService(backend: .s3(storage), access: .claimedNamespaces, secret: secret)
 /// SigningRoutes(service) { request, context in try await user(of: request) }.add(to: router.group("lfs"))
 /// ```
 ///
-/// Where the server is the store, put ``ContinueMiddleware`` before them: clients wait with large bodies.
+/// If the server is the store, add ``ContinueMiddleware`` before the routes, because clients wait with large bodies.
 public struct SigningRoutes<Context: RequestContext>: Sendable {
-    /// Who asks: the same text for the same user for ever. nil for a request without a valid token, which is answered
-    /// with 401. What it throws is answered by the framework.
+    /// Returns the caller of a request. The name of a user must never change. Return nil for a request without a valid
+    /// token, which is answered with 401. The framework handles errors.
     public typealias Authenticate = @Sendable (Request, Context) async throws -> String?
 
     private let service: SigningService
     private let authenticate: Authenticate
     private let patience: Duration
 
+    /// Creates the routes.
+    ///
     /// - Parameters:
-    ///   - service: what answers.
-    ///   - patience: how long a request to the base URL may take, its body included; then it is answered with 503.
-    ///     Putting thousands of parts together takes a bucket minutes.
-    ///   - authenticate: finds out who asks, before the body is read.
+    ///   - service: the service that answers.
+    ///   - patience: the time limit of a request to the base URL, including its body. After it, the reply is 503. A
+    ///     bucket needs minutes to combine thousands of parts.
+    ///   - authenticate: identifies the caller before the body is read.
     public init(
         _ service: SigningService, patience: Duration = .seconds(300), authenticate: @escaping Authenticate
     ) {
@@ -38,26 +40,36 @@ public struct SigningRoutes<Context: RequestContext>: Sendable {
     /// Adds the routes below a group's path.
     public func add(to group: RouterGroup<Context>) {
         group.get { request, context in
-            guard try await authenticate(request, context) != nil else { return Response(.unauthorized) }
+            guard let caller = try await authenticate(request, context) else { return Response(.unauthorized) }
+            try await Connections.count(context, for: SigningService.hash(ofCaller: caller))
             return Response(service.description())
         }
         group.post { request, context in
             guard let caller = try await authenticate(request, context) else { return Response(.unauthorized) }
-            return Response(try await answer(request, caller, context.id))
+            try await Connections.count(context, for: SigningService.hash(ofCaller: caller))
+            return Response(try await answer(request, caller: caller, requestID: context.requestID ?? ""))
         }
         guard service.servesBytes else { return }
         group.put("bytes/**") { request, context in
             guard let bytes = BytesRequest(request) else { return Response(.unknownRequest(status: 404)) }
+            try await count(bytes, method: "PUT", context: context)
             let body = request.body.map { Array($0.readableBytesView) }
-            return Response(await service.put(bytes, body: body, requestID: context.id))
+            return Response(await service.put(bytes, body: body, requestID: context.requestID ?? ""))
         }
         group.get("bytes/**") { request, context in
             guard let bytes = BytesRequest(request) else { return Response(.unknownRequest(status: 404)) }
-            return Response(await service.get(bytes, requestID: context.id))
+            try await count(bytes, method: "GET", context: context)
+            return Response(await service.get(bytes, requestID: context.requestID ?? ""))
         }
     }
 
-    private func answer(_ request: Request, _ caller: String, _ requestID: String) async throws -> SigningReply {
+    /// Counts the connection towards the account that received the signed URL.
+    private func count(_ request: BytesRequest, method: String, context: Context) async throws {
+        guard let caller = service.caller(ofURL: request, method: method) else { return }
+        try await Connections.count(context, for: caller)
+    }
+
+    private func answer(_ request: Request, caller: String, requestID: String) async throws -> SigningReply {
         try await withThrowingTaskGroup(of: SigningReply.self) { group in
             group.addTask {
                 do {
@@ -78,8 +90,8 @@ public struct SigningRoutes<Context: RequestContext>: Sendable {
 }
 
 extension BytesRequest {
-    /// The key is what stands behind the first `/bytes/` of the path, for a key may have one itself. A server must not
-    /// be mounted below a path that has one.
+    /// Reads the key after the first `/bytes/` of the path, because a key may contain the same text. Do not mount the
+    /// server below a path that contains it.
     fileprivate init?(_ request: Request) {
         let target = request.head.path ?? ""
         let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 public import Hummingbird
+import LFSSigningServer
 public import LFSSyncServer
 import NIOCore
 
@@ -11,70 +12,87 @@ import NIOCore
 /// SyncRoutes(service).add(to: router.group("v1/sync"))
 /// ```
 ///
-/// Streams go as gzip where a client takes that, each page and each line that follows by itself, and bodies may come
-/// so.
+/// A stream is compressed with gzip if the client accepts it. Each page and each later line is flushed separately.
+/// Request bodies may be gzip too.
 public struct SyncRoutes<Context: RequestContext>: Sendable {
     private let service: SyncService
 
-    /// - Parameter service: what answers.
+    /// Creates the routes.
+    ///
+    /// - Parameter service: the service that answers.
     public init(_ service: SyncService) { self.service = service }
 
     /// Adds the routes below a group's path.
     public func add(to group: RouterGroup<Context>) {
         let service = service
-        group.post("stream") { request, _ in
+        group.post("stream") { request, context in
             let isCompressed = ContentCoding.takesGzip(request)
-            return try await Self.answer(request, service, isCompressed: isCompressed) {
+            return try await Self.answer(request, context: context, service: service, isCompressed: isCompressed) {
                 await service.stream($0, token: $1)
             }
         }
-        group.post("ack") { request, _ in
-            try await Self.answer(request, service) { await service.acknowledge($0, token: $1) }
+        group.post("ack") { request, context in
+            try await Self.answer(request, context: context, service: service) {
+                await service.acknowledge($0, token: $1)
+            }
         }
-        group.get("ack") { request, _ in
-            Response(await service.acknowledged(token: BearerToken.text(of: request)))
+        group.get("ack") { request, context in
+            try await Self.answer(request, context: context, service: service, hasBody: false) {
+                await service.acknowledged(token: $1)
+            }
         }
-        group.delete("ack") { request, _ in
-            try await Self.answer(request, service) { await service.forget($0, token: $1) }
+        group.delete("ack") { request, context in
+            try await Self.answer(request, context: context, service: service) { await service.forget($0, token: $1) }
         }
-        group.post("digest") { request, _ in
-            try await Self.answer(request, service) { await service.digest($0, token: $1) }
+        group.post("digest") { request, context in
+            try await Self.answer(request, context: context, service: service) { await service.digest($0, token: $1) }
         }
-        group.post("account") { request, _ in
-            try await Self.answer(request, service) { await service.account($0, token: $1) }
+        group.post("account") { request, context in
+            try await Self.answer(request, context: context, service: service) { await service.account($0, token: $1) }
         }
-        group.get("schema") { request, _ in
-            Response(await service.types(token: BearerToken.text(of: request)))
+        group.get("schema") { request, context in
+            try await Self.answer(request, context: context, service: service, hasBody: false) {
+                await service.types(token: $1)
+            }
         }
-        group.post("push") { request, _ in
-            try await Self.answer(request, service) { await service.push($0, token: $1) }
+        group.post("push") { request, context in
+            try await Self.answer(request, context: context, service: service) { await service.push($0, token: $1) }
         }
     }
 
     private static func answer(
-        _ request: Request, _ service: SyncService, isCompressed: Bool = false,
-        _ body: (Data, String?) async -> SyncReply
+        _ request: Request, context: Context, service: SyncService, isCompressed: Bool = false,
+        hasBody: Bool = true, _ body: (Data, String?) async -> SyncReply
     ) async throws -> Response {
-        // Of whoever has no session no body is read, and nothing is unpacked.
-        guard let token = BearerToken.text(of: request), await isOpen(token, service) else {
+        // Without a session, the body is neither read nor decompressed.
+        guard let token = BearerToken.text(of: request), try await isOpen(token, context: context, service: service)
+        else {
             return Response(await body(.init(), nil))
         }
+        guard hasBody else { return Response(await body(.init(), token)) }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > SyncService.largestRequest {
             throw HTTPError(.contentTooLarge)
         }
-        // The service refuses what is one byte too large in its own words.
+        // The body may have one byte too many. The service then refuses it with its own message.
         let bytes = try await ContentCoding.body(of: request, limit: SyncService.largestRequest)
         return Response(await body(.init(bytes), token), isCompressed: isCompressed)
     }
 
-    /// Whether a token is that of a session, as far as that can be told now: the service says what fails.
-    private static func isOpen(_ token: String, _ service: SyncService) async -> Bool {
-        do { return try await service.account(ofToken: token) != nil } catch { return true }
+    /// Returns true if the token belongs to a session. It also returns true if the lookup fails, because the service
+    /// then reports the failure.
+    ///
+    /// - Throws: `HTTPError` with 429 if the account has too many connections.
+    private static func isOpen(_ token: String, context: Context, service: SyncService) async throws -> Bool {
+        let account: String?
+        do { account = try await service.recentAccount(ofToken: token) } catch { return true }
+        guard let account else { return false }
+        try await Connections.count(context, for: SigningService.hash(ofCaller: account))
+        return true
     }
 }
 
 extension Response {
-    /// - Parameter isCompressed: whether a stream goes as gzip. What is there already is short.
+    /// - Parameter isCompressed: true if a stream is sent as gzip. Other replies are short and stay uncompressed.
     init(_ reply: SyncReply, isCompressed: Bool = false) {
         var headers = HTTPFields()
         for (name, value) in reply.headers {

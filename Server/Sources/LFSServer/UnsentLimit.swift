@@ -6,27 +6,27 @@ import Glibc
 import Darwin
 #endif
 
-/// Keeps the system from taking more of a reply than the network is about to carry (`TCP_NOTSENT_LOWAT`, 64 KiB). What
-/// is on its way at a time is as before, so that nobody waits longer.
+/// A channel handler that limits the unsent data in the kernel's send buffer to 64 KiB (`TCP_NOTSENT_LOWAT`). The data
+/// in flight is not limited, so the throughput does not change.
 ///
-/// Without it the system takes megabytes for each device that reads slowly: rows that are all read, and that nobody can
-/// have yet. It is for the handlers of a server's connections:
+/// Without the limit, the kernel buffers megabytes for each slow device. The server would read those rows long before
+/// the device can receive them. Add the handler to the connections of a server:
 ///
 /// ```swift
 /// let server = HTTPServerBuilder.http1(configuration: .init(additionalChannelHandlers: [UnsentLimit()]))
 /// ```
 public final class UnsentLimit: ChannelInboundHandler, RemovableChannelHandler {
-    /// What comes in passes.
+    /// The type of the inbound data, which the handler passes on.
     public typealias InboundIn = Any
 
     private static let byteCount = 64 << 10
 
-    /// One for each connection.
+    /// Creates the handler of one connection.
     public init() {}
 
     public func handlerAdded(context: ChannelHandlerContext) {
         let option = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
-        // A system that does not know it takes what it takes.
+        // A system without this option keeps its default.
         context.channel.setOption(option, value: Self.byteCount).whenFailure { _ in }
     }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import JWTKit
 
-/// What a token says, of which nothing counts before it was compared.
+/// The unverified claims of a token. They have no effect before they are compared with the options.
 struct Claims: JWTPayload {
     let issuer: String?
     let audiences: [String]
     let expiresAt: Double?
     let notBefore: Double?
-    /// Those that are texts, by their names.
+    /// The claims with string values, by their names.
     let texts: [String: String]
 
     private struct Key: CodingKey {
@@ -31,13 +31,13 @@ struct Claims: JWTPayload {
     }
 
     func encode(to encoder: any Encoder) throws {
-        throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: "Claims are read only."))
+        throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: "Claims can only be read."))
     }
 
-    /// All is compared in ``account(_:)``.
+    /// Does nothing, because ``account(_:)`` compares all claims.
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 
-    /// Whose token it is; nil for one that does not count here and now.
+    /// Returns the account of the token, or nil if the claims are not valid now for these options.
     func account(_ options: JWTAuthenticationOptions) -> String? {
         let now = options.now().timeIntervalSince1970
         guard issuer == options.issuer, audiences.contains(options.audience),

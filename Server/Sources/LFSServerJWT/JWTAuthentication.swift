@@ -4,10 +4,10 @@ import JWTKit
 public import LFSServer
 public import Logging
 
-/// Knows users by signed tokens of the host's identity provider (JWT, RFC 7519): of its issuer, for this audience,
-/// within their time, and signed by one of its keys.
+/// An authenticator for signed tokens of the host's identity provider (JWT, RFC 7519). A token must have the issuer,
+/// the audience, a valid time, and a signature of one of the provider's keys.
 ///
-/// Owner of the keys: the actor.
+/// The actor owns the keys.
 public actor JWTAuthentication: Authenticator {
     private let options: JWTAuthenticationOptions
     private let logger: Logger
@@ -17,30 +17,36 @@ public actor JWTAuthentication: Authenticator {
     private let list: [JWK]
     private var looked = ContinuousClock.now
 
+    /// Reads the key file.
+    ///
     /// - Parameters:
-    ///   - options: which tokens count.
-    ///   - logger: is told of a file of keys that cannot be read any more. What it said last stays in effect then.
-    ///   - interval: how long what was read counts.
-    /// - Throws: what is wrong with the file of keys, in words for whoever runs the server.
+    ///   - options: the conditions for valid tokens.
+    ///   - logger: receives an error if the key file becomes unreadable. The last valid content stays in effect.
+    ///   - interval: the time after which the file is read again.
+    /// - Throws: an error of the key file, with a message for the administrator.
     public init(_ options: JWTAuthenticationOptions, logger: Logger, interval: Duration = .seconds(10)) throws {
-        (self.options, self.logger, self.interval) = (options, logger, interval)
+        self.options = options
+        self.logger = logger
+        self.interval = interval
         let file = try KeyFile(path: options.keys)
-        (data, list) = (file.data, file.keys)
+        data = file.data
+        list = file.keys
     }
 
-    /// The account of a request's bearer token; nil for one that does not count.
+    /// Returns the account of a request's bearer token, or nil if the token is not valid.
     public func name(of request: Request) async throws -> String? {
         guard let token = BearerToken.text(of: request) else { return nil }
         return try await name(ofToken: token)
     }
 
     func name(ofToken token: String) async throws -> String? {
+        guard let head = TokenHead(of: token), head.isUnderstood(options) else { return nil }
         let keys = try await current()
         do {
             let claims = try await keys.verify(token, as: Claims.self)
             return claims.account(options)
         } catch {
-            // Why is nobody's business but the provider's.
+            // The reason is not logged or returned, because only the provider needs it.
             return nil
         }
     }
@@ -50,30 +56,33 @@ public actor JWTAuthentication: Authenticator {
             looked = .now
             do {
                 let file = try KeyFile(path: options.keys)
-                if file.data != data { (data, keys) = (file.data, try await Self.collection(file.keys, logger)) }
+                if file.data != data {
+                    keys = try await Self.collection(file.keys, logger: logger)
+                    data = file.data
+                }
             } catch {
                 logger.error(
-                    "The file of keys cannot be read: those of before count.", metadata: ["error": "\(error)"])
+                    "The file of keys cannot be read, so the previous keys are used.", metadata: ["error": "\(error)"])
             }
         }
         if let keys { return keys }
-        let made = try await Self.collection(list, logger)
+        let made = try await Self.collection(list, logger: logger)
         keys = made
         return made
     }
 
-    /// - Throws: `KeyFile.Failure` when none of the keys is one.
-    private static func collection(_ list: [JWK], _ logger: Logger) async throws -> JWTKeyCollection {
+    /// - Throws: `KeyFile.Failure` if no key can be used.
+    private static func collection(_ list: [JWK], logger: Logger) async throws -> JWTKeyCollection {
         let made = JWTKeyCollection()
         var count = 0
         for key in list {
             do {
-                // Without a default: a token names its key.
+                // No key is the default, because a token must name its key.
                 try await made.add(jwk: key, isDefault: false)
                 count += 1
             } catch {
                 logger.error(
-                    "A key of the identity provider cannot be used, and is passed over.",
+                    "A key of the identity provider cannot be used and is skipped.",
                     metadata: ["key": "\(key.keyIdentifier?.string ?? "")", "error": "\(error)"])
             }
         }

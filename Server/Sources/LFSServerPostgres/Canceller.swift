@@ -1,9 +1,9 @@
 import CPostgres
 
-/// Ends the statement that a connection runs, from any thread.
+/// A handle that cancels the current statement of a connection from any thread.
 ///
-/// `@unchecked Sendable`: libpq says that a `PGcancel` may be used on other threads than its connection, and nothing
-/// changes it.
+/// `@unchecked Sendable`: libpq allows the use of a `PGcancel` on other threads than its connection, and the handle is
+/// immutable.
 final class Canceller: @unchecked Sendable {
     private let handle: OpaquePointer?
 
@@ -11,7 +11,8 @@ final class Canceller: @unchecked Sendable {
 
     deinit { PQfreeCancel(handle) }
 
-    /// Blocks while it connects to the server. Where that fails the statement's own timeout ends it.
+    /// Cancels the statement. The call blocks while it connects to the server. If the connection fails, the statement's
+    /// own timeout ends it.
     func cancel() {
         var words = [CChar](repeating: 0, count: 256)
         _ = PQcancel(handle, &words, Int32(words.count))

@@ -9,20 +9,20 @@ import Musl
 import Darwin
 #endif
 
-/// A session of the server's. Its calls block.
+/// A session with the database server. Its calls block.
 ///
 /// Owner: one job at a time, on the queue of the ``PostgresWorker``.
 final class PostgresConnection {
     private let connection: OpaquePointer
     private let options: PostgresOptions
     private var statements: [Statement: String] = [:]
-    /// Those of `statements`, the first made first.
+    /// The keys of `statements`, oldest first.
     private var order: [Statement] = []
     private var nextName = 0
-    /// Statements whose callers have had enough before the end: from the second time on they can be cut off.
+    /// Statements whose callers stopped early once. From the second time on, such a statement can be cancelled.
     private var endsEarly: Set<String> = []
     private var savepointCount = 0
-    /// What the transaction has last failed with.
+    /// The last failure of the current transaction.
     private(set) var lastFailure: PostgresFailure?
     let canceller: Canceller
 
@@ -32,16 +32,16 @@ final class PostgresConnection {
     }
 
     /// - Throws: `SQLFailure`.
-    init(_ url: PostgresURL, _ options: PostgresOptions) throws {
+    init(_ url: PostgresURL, options: PostgresOptions) throws {
         self.options = options
-        // Those of the URL come later, and count.
+        // Options of the URL come later and override the defaults.
         let defaults = [
             ("application_name", "lfs-server"), ("connect_timeout", "10"), ("keepalives_idle", "30"),
             ("keepalives_interval", "10"), ("keepalives_count", "3"), ("tcp_user_timeout", "60000"),
             ("dbname", url.text), ("client_encoding", "UTF8"),
         ]
         guard let made = Self.connect(defaults) else {
-            throw SQLFailure(.unavailable, "There is no memory for a connection.")
+            throw SQLFailure(.unavailable, message: "There is no memory for a connection.")
         }
         guard PQstatus(made) == CONNECTION_OK else {
             let failure = PostgresFailure(unreachable: made).failure
@@ -64,14 +64,14 @@ final class PostgresConnection {
             keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
     }
 
-    /// Pages are read in the order of an index, up to a limit. A plan for any limit might take bitmaps, which have to
-    /// be whole before the first row.
+    /// Sets up the session. It disables bitmap scans, because a page must be read in index order up to a limit. A
+    /// generic plan could use a bitmap, which must be complete before the first row.
     private func prepareSession() throws {
         guard PQserverVersion(connection) >= 140_000 else {
-            throw SQLFailure(.unusable, "The server needs PostgreSQL 14 or newer.")
+            throw SQLFailure(.unusable, message: "The server needs PostgreSQL 14 or newer.")
         }
         guard let encoding = PQparameterStatus(connection, "server_encoding"), String(cString: encoding) == "UTF8"
-        else { throw SQLFailure(.unusable, "The database has to be made with the encoding UTF8.") }
+        else { throw SQLFailure(.unusable, message: "The database must have the encoding UTF8.") }
         try run(
             script: """
                 SET lock_timeout = \(options.lockTimeout.milliseconds);
@@ -90,27 +90,28 @@ final class PostgresConnection {
     // MARK: Transactions
 
     func begin(_ words: String) throws {
-        (lastFailure, savepointCount) = (nil, 0)
+        lastFailure = nil
+        savepointCount = 0
         try run(script: "BEGIN \(words)")
     }
 
-    /// - Throws: `SQLFailure` when it was undone instead, because a statement has failed and nobody has cared.
+    /// - Throws: `SQLFailure` if the server rolled back instead, because a statement failed and the closure ignored it.
     func commit() throws {
         let result = PQexec(connection, "COMMIT")
         defer { PQclear(result) }
         try check(result)
         guard PQcmdStatus(result).map({ String(cString: $0) }) == "COMMIT" else {
-            throw SQLFailure(.unusable, "A transaction went on after a statement of it had failed.")
+            throw SQLFailure(.unusable, message: "A transaction continued after a statement in it had failed.")
         }
     }
 
-    /// What fails here leaves a connection that cannot be used again.
+    /// Rolls back. After a failure, the connection is not idle and is not used again.
     func rollback() {
         guard PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
         PQclear(PQexec(connection, "ROLLBACK"))
     }
 
-    /// Whether it is fit for another transaction.
+    /// Indicates that the connection can run another transaction.
     var isIdle: Bool { !isBroken && PQtransactionStatus(connection) == PQTRANS_IDLE }
 
     // MARK: Statements
@@ -119,14 +120,14 @@ final class PostgresConnection {
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY: return
         default:
-            let failure = PostgresFailure(result, connection)
+            let failure = PostgresFailure(result, connection: connection)
             lastFailure = failure
             throw failure.failure
         }
     }
 
-    /// The name of a statement that the server has prepared.
-    private func prepared(_ sql: String, _ types: [Oid]) throws -> String {
+    /// Returns the name of the prepared statement, and prepares it if necessary.
+    private func prepared(_ sql: String, types: [Oid]) throws -> String {
         let statement = Statement(sql: sql, types: types)
         if let name = statements[statement] { return name }
         if order.count >= options.preparedLimit {
@@ -143,7 +144,7 @@ final class PostgresConnection {
         return name
     }
 
-    /// - Parameter body: says whether it has cut the statement off, which ends the transaction up to the savepoint.
+    /// - Parameter body: returns true if it cancelled the statement, which rolls back to the savepoint.
     private func cutting(_ sql: String, _ body: () throws -> Bool) throws {
         guard endsEarly.contains(sql) else {
             _ = try body()
@@ -158,18 +159,30 @@ final class PostgresConnection {
 extension PostgresConnection: SQLConnection {
     var dialect: SQLDialect { .postgres }
 
-    @discardableResult func execute(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
+    @discardableResult func execute(_ sql: String, arguments: [SQLValue]) throws -> Int {
         let arguments = try Arguments(arguments)
-        let name = try prepared(sql, arguments.types)
+        let name = try prepared(sql, types: arguments.types)
         let result = arguments.withPointers { PQexecPrepared(connection, name, $0, $1, $2, $3, 0) }
         defer { PQclear(result) }
         try check(result)
         return PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
     }
 
-    func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
-        let arguments = try Arguments(arguments)
-        let name = try prepared(sql, arguments.types)
+    func query(_ sql: String, arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
+        try query(sql, arguments: try Arguments(arguments), row)
+    }
+
+    func query(
+        _ sql: String, arguments: [SQLValue], columns: [SQLColumn], _ row: (any SQLRow) throws -> Void
+    ) throws {
+        try query(sql, arguments: try Arguments(arguments, columns: columns)) {
+            try row($0)
+            return true
+        }
+    }
+
+    private func query(_ sql: String, arguments: Arguments, _ row: (any SQLRow) throws -> Bool) throws {
+        let name = try prepared(sql, types: arguments.types)
         try cutting(sql) {
             guard arguments.withPointers({ PQsendQueryPrepared(connection, name, $0, $1, $2, $3, 0) }) == 1 else {
                 let failure = PostgresFailure(unreachable: connection)
@@ -181,8 +194,9 @@ extension PostgresConnection: SQLConnection {
         }
     }
 
-    /// Reads to the end of the statement, since libpq takes no other one before. What nobody wants any more is cut off
-    /// when it is much and a savepoint keeps the transaction from ending with it.
+    /// Reads to the end of the statement, because libpq accepts no other statement before. If the caller stops early
+    /// and many rows remain, the statement is cancelled. This requires a savepoint, because the cancellation would
+    /// otherwise abort the transaction.
     private func readRows(_ sql: String, _ row: (any SQLRow) throws -> Bool) throws -> Bool {
         let isCuttable = endsEarly.contains(sql)
         var failure: (any Error)?
@@ -225,7 +239,7 @@ extension PostgresConnection: SQLConnection {
         to duration: Duration, until isOver: @escaping () -> Bool, _ body: () throws -> Value
     ) throws -> Value {
         let limit = min(duration, options.statementTimeout)
-        // Until the end of the transaction.
+        // Applies until the end of the transaction.
         try run(script: "SET LOCAL statement_timeout = \(limit.milliseconds)")
         return try body()
     }
@@ -239,7 +253,7 @@ extension PostgresConnection: SQLConnection {
             try run(script: "RELEASE SAVEPOINT \(name)")
             return value
         } catch {
-            // A transaction that has to run again does so as a whole.
+            // A transient failure repeats the whole transaction.
             if lastFailure?.isTransient != true, !isBroken {
                 try run(script: "ROLLBACK TO SAVEPOINT \(name); RELEASE SAVEPOINT \(name)")
             }

@@ -1,36 +1,37 @@
 public import LFSSyncServer
 
-/// A database of PostgreSQL behind a sync server: as many servers as are needed use it together.
+/// A PostgreSQL database behind sync servers. Several servers can share it.
 ///
-/// Its tables are in the first schema of the connection's `search_path`. TLS is what the URL says by libpq's own
-/// options, such as `sslmode=verify-full`; without one libpq encrypts where the server can, and checks nobody's name. A
-/// pooler in between has to keep a session's connection: statements are prepared once for each.
+/// Its tables are in the first schema of the connection's `search_path`. The URL configures TLS with libpq's
+/// parameters. A database on another machine needs an `sslmode`, in the URL or as `PGSSLMODE`. Use `verify-full` unless
+/// the network is safe. A connection pooler must pool by session, because statements are prepared once per session.
 public final class PostgresDatabase: SQLDatabase {
     private let pool: PostgresPool
     private let options: PostgresOptions
 
     public var dialect: SQLDialect { .postgres }
 
-    /// Opens no connection yet.
+    /// Creates the database without opening a connection.
     ///
     /// - Parameters:
     ///   - url: `postgres://user@host:5432/database?sslmode=verify-full`. The password is in the environment as
     ///     `PGPASSWORD`, or in the file that `PGPASSFILE` names.
-    ///   - options: limits, and times to wait.
-    /// - Throws: ``LFSSyncServer/SQLFailure`` for a URL that is none, or that has a password.
+    ///   - options: the limits and the timeouts.
+    /// - Throws: ``LFSSyncServer/SQLFailure`` if the URL is invalid or has a password, or if it refers to another
+    ///   machine and no `sslmode` is set.
     public init(url: String, options: PostgresOptions = PostgresOptions()) throws {
-        pool = PostgresPool(try PostgresURL(url), options)
+        pool = PostgresPool(try PostgresURL(url), options: options)
         self.options = options
     }
 
-    /// Reads from one snapshot, taken by the closure's first statement. The closure may run again.
+    /// Reads from one snapshot, which the closure's first statement takes. The closure may run again.
     public func read<Value: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
         try await transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
     }
 
-    /// Writes in one transaction. Each of its statements sees what was committed before that statement.
+    /// Writes in one transaction. Each statement sees the commits before that statement.
     public func write<Value: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
@@ -39,7 +40,8 @@ public final class PostgresDatabase: SQLDatabase {
 
     public func close() async { await pool.close() }
 
-    /// Runs it again when others stood in its way, or when the connection had ended before it was told to commit.
+    /// Runs the closure in a transaction. Repeats it after a conflict with other transactions, or if the connection
+    /// ended before the commit.
     private func transaction<Value: Sendable>(
         _ words: String, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
@@ -50,7 +52,7 @@ public final class PostgresDatabase: SQLDatabase {
             switch outcome {
             case .done(let value): return value
             case .again(let error, let isLost):
-                // One that stood idle may have ended unseen. Each of them is found out once.
+                // An idle connection may have ended unnoticed. Each lost connection is detected once.
                 lostCount += isLost ? 1 : 0
                 guard attempt < options.attemptLimit, lostCount <= options.connectionLimit else { throw error }
                 if !isLost { try await Task.sleep(for: Self.pause(after: attempt)) }
@@ -59,7 +61,7 @@ public final class PostgresDatabase: SQLDatabase {
         }
     }
 
-    /// Random, up to a time that doubles: two that met do not meet again.
+    /// Returns a random pause with an upper bound that doubles, so that two conflicting transactions do not meet again.
     private static func pause(after attempt: Int) -> Duration {
         .milliseconds(Double.random(in: 1...Double(min(4 << min(attempt, 6), 200))))
     }

@@ -2,15 +2,15 @@ import CPostgres
 import Foundation
 import LFSSyncServer
 
-/// What PostgreSQL has refused, with its own code of five characters
+/// A failure of PostgreSQL with its code of five characters
 /// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 struct PostgresFailure: Error {
-    /// Empty where libpq has failed and not the server.
+    /// The code, or an empty text if libpq failed and not the server.
     let state: String
     let failure: SQLFailure
 
-    /// - Parameter result: that of a statement which has failed.
-    init(_ result: OpaquePointer?, _ connection: OpaquePointer?) {
+    /// - Parameter result: the result of a failed statement.
+    init(_ result: OpaquePointer?, connection: OpaquePointer?) {
         if let state = PQresultErrorField(result, lfs_diagnosis_state) {
             let message = PQresultErrorField(result, lfs_diagnosis_message).map { String(cString: $0) } ?? ""
             self.init(state: String(cString: state), message: message)
@@ -21,20 +21,20 @@ struct PostgresFailure: Error {
 
     init(state: String, message: String) {
         self.state = state
-        failure = SQLFailure(Self.code(state), Self.told(message, state))
+        failure = SQLFailure(Self.code(state), message: Self.told(message, state: state))
     }
 
-    /// The connection has ended, or none could be made.
+    /// Creates the failure of a connection that has ended or could not be opened.
     init(unreachable connection: OpaquePointer?) {
         let words = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
         state = ""
         failure = SQLFailure(
             .unavailable,
-            words.isEmpty ? "The connection has ended." : words.split(separator: "\n").joined(separator: " "))
+            message: words.isEmpty ? "The connection has ended." : words.split(separator: "\n").joined(separator: " "))
     }
 
-    /// Whether the transaction may succeed when it runs again: it stood in another's way, or a statement was prepared
-    /// for a table that is another one by now.
+    /// Indicates that the transaction may succeed when it is repeated: it conflicted with another one, or a table has
+    /// changed since the statement was prepared.
     var isTransient: Bool {
         ["40001", "40P01"].contains(state) || (state == "0A000" && failure.message.hasPrefix("cached plan"))
     }
@@ -56,8 +56,9 @@ struct PostgresFailure: Error {
         }
     }
 
-    /// The first line, which names columns and constraints. Where it is about a value, that stands behind a colon.
-    private static func told(_ message: String, _ state: String) -> String {
+    /// Returns the first line, which names columns and constraints. If the error concerns a value, the value follows a
+    /// colon and is removed.
+    private static func told(_ message: String, state: String) -> String {
         let line = message.split(separator: "\n").first.map(String.init) ?? "PostgreSQL has failed with \(state)."
         guard ["22", "42"].contains(state.prefix(2)), let end = line.range(of: ": \"")?.lowerBound else { return line }
         return String(line[..<end])

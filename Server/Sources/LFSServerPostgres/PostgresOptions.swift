@@ -1,18 +1,19 @@
-/// How a server uses PostgreSQL.
+/// Options for the use of PostgreSQL.
 public struct PostgresOptions: Sendable {
-    /// Connections at most. They are opened when they are needed.
+    /// The maximum number of connections. They are opened on demand. The default is 8.
     public var connectionLimit = 8
-    /// How long a request waits for a connection that is free.
+    /// The time that a request waits for a free connection. The default is 10 seconds.
     public var patience: Duration = .seconds(10)
-    /// How long a statement waits for the lock of another transaction: writers of one account take turns.
+    /// The time that a statement waits for the lock of another transaction, because writers of one account run in
+    /// sequence. The default is 5 seconds.
     public var lockTimeout: Duration = .seconds(5)
-    /// How long a statement may take.
+    /// The time limit of a statement. The default is 60 seconds.
     public var statementTimeout: Duration = .seconds(60)
-    /// How long a transaction may stand idle before the database ends it.
+    /// The time after which the database ends an idle transaction. The default is 60 seconds.
     public var idleTimeout: Duration = .seconds(60)
-    /// How often a transaction runs that others stand in the way of.
+    /// The maximum number of attempts of a transaction that conflicts with others. The default is 10.
     public var attemptLimit = 10
-    /// Statements that a connection keeps prepared.
+    /// The number of prepared statements that a connection keeps. The default is 256.
     public var preparedLimit = 256
 
     public init() {}

@@ -2,7 +2,7 @@ import Dispatch
 import LFSSyncServer
 import Synchronization
 
-/// Hands out workers, one caller each, to whoever has waited longest.
+/// A pool that lends each worker to one caller at a time, in order of arrival.
 final class PostgresPool: Sendable {
     private struct State {
         var idle: [PostgresWorker]
@@ -16,16 +16,17 @@ final class PostgresPool: Sendable {
     private let patience: Duration
     private let state: Mutex<State>
 
-    init(_ url: PostgresURL, _ options: PostgresOptions) {
+    init(_ url: PostgresURL, options: PostgresOptions) {
         count = max(options.connectionLimit, 1)
         patience = options.patience
-        // The last one is taken first: as few connections are opened as are needed at once.
-        state = Mutex(State(idle: (0..<count).map { _ in PostgresWorker(url, options) }))
+        // The last worker is taken first, so that only as many connections are opened as are used concurrently.
+        state = Mutex(State(idle: (0..<count).map { _ in PostgresWorker(url, options: options) }))
     }
 
-    /// Calls a closure with a worker that nobody else has.
+    /// Calls a closure with a worker that no other caller uses.
     ///
-    /// - Throws: `SQLFailure` with `busy` when none is free in time, `CancellationError`, and what the closure throws.
+    /// - Throws: `SQLFailure` with `busy` if no worker is free in time, `CancellationError`, and the errors of the
+    ///   closure.
     func withWorker<Value: Sendable>(
         _ body: (PostgresWorker) async throws -> Value
     ) async throws -> Value {
@@ -49,21 +50,22 @@ final class PostgresPool: Sendable {
                     return nil
                 }
                 if let answer { return continuation.resume(with: answer) }
-                // It may have been cancelled before it waited.
-                if Task.isCancelled { return refuse(ticket, CancellationError()) }
+                // The task may have been cancelled before it started to wait.
+                if Task.isCancelled { return refuse(ticket, error: CancellationError()) }
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(patience.milliseconds)) {
                     [weak self] in
-                    self?.refuse(ticket, SQLFailure(.busy, "No connection to the database was free in time."))
+                    self?.refuse(
+                        ticket, error: SQLFailure(.busy, message: "No connection to the database was free in time."))
                 }
             }
         } onCancel: {
-            refuse(ticket, CancellationError())
+            refuse(ticket, error: CancellationError())
         }
     }
 
-    private static let closed = SQLFailure(.unavailable, "The database is closed.")
+    private static let closed = SQLFailure(.unavailable, message: "The database is closed.")
 
-    private func refuse(_ ticket: Int, _ error: any Error) {
+    private func refuse(_ ticket: Int, error: any Error) {
         let found = state.withLock { state in
             state.waiting.firstIndex { $0.ticket == ticket }.map { state.waiting.remove(at: $0).continuation }
         }
@@ -85,7 +87,7 @@ final class PostgresPool: Sendable {
         closing?.resume()
     }
 
-    /// Waits for what is under way, and ends all connections.
+    /// Waits for running transactions and closes all connections.
     func close() async {
         let refused: [CheckedContinuation<PostgresWorker, any Error>] = state.withLock { state in
             state.isClosed = true
@@ -106,7 +108,7 @@ final class PostgresPool: Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, at least one unless it is zero.
+    /// The duration in whole milliseconds, at least one unless it is zero.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         let whole = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000)

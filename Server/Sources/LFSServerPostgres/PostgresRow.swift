@@ -1,7 +1,7 @@
 import CPostgres
 import LFSSyncServer
 
-/// The only row of a result of libpq, in text format.
+/// The single row of a libpq result, in text format.
 struct PostgresRow: SQLRow {
     let result: OpaquePointer
 
@@ -15,7 +15,7 @@ struct PostgresRow: SQLRow {
             let type = PQftype(result, Int32(column))
             if type == Self.boolean { return bytes.first == UInt8(ascii: "t") ? 1 : 0 }
             guard Self.integers.contains(type), let value = Int64(String(decoding: bytes, as: UTF8.self)) else {
-                throw SQLFailure(.unusable, "Column \(column) of a result is no integer.")
+                throw SQLFailure(.unusable, message: "Column \(column) of a result is not an integer.")
             }
             return value
         }
@@ -24,7 +24,7 @@ struct PostgresRow: SQLRow {
     func text(_ column: Int) throws -> String? {
         let type = PQftype(result, Int32(column))
         guard !Self.integers.contains(type), type != Self.boolean, type != Self.bytea else {
-            throw SQLFailure(.unusable, "Column \(column) of a result is no text.")
+            throw SQLFailure(.unusable, message: "Column \(column) of a result is not a text.")
         }
         return try withBytes(column) { String(decoding: $0, as: UTF8.self) }
     }
@@ -36,7 +36,7 @@ struct PostgresRow: SQLRow {
         guard PQftype(result, column) == Self.bytea else { return try body(bytes) }
         var count = 0
         guard let plain = PQunescapeBytea(start, &count) else {
-            throw SQLFailure(.unusable, "Column \(column) of a result is no BLOB.")
+            throw SQLFailure(.unusable, message: "Column \(column) of a result is not a BLOB.")
         }
         defer { PQfreemem(plain) }
         return try body(UnsafeRawBufferPointer(start: plain, count: count))

@@ -2,27 +2,27 @@ import Dispatch
 import LFSSyncServer
 import Synchronization
 
-/// One place of the pool: a connection, opened when it is first needed, and the queue on which it blocks.
+/// A slot of the pool: a connection, opened on first use, and the queue on which it blocks.
 ///
-/// `@unchecked Sendable`: the connection is touched on the queue alone, by one job at a time.
+/// `@unchecked Sendable`: only the queue accesses the connection, one job at a time.
 final class PostgresWorker: @unchecked Sendable {
     private let url: PostgresURL
     private let options: PostgresOptions
     private let queue = DispatchQueue(label: "lfs.postgres")
     private var connection: PostgresConnection?
 
-    init(_ url: PostgresURL, _ options: PostgresOptions) { (self.url, self.options) = (url, options) }
+    init(_ url: PostgresURL, options: PostgresOptions) { (self.url, self.options) = (url, options) }
 
-    /// How a transaction has ended.
+    /// The result of a transaction.
     enum Outcome<Value: Sendable>: Sendable {
         case done(Value)
-        /// It changed nothing, and may succeed when it runs again.
+        /// The transaction changed nothing, and may succeed when it is repeated.
         case again(any Error, isLost: Bool)
     }
 
-    /// Runs a closure in one transaction. When the task is cancelled, so is the statement.
+    /// Runs a closure in one transaction. A cancelled task cancels its statement.
     ///
-    /// - Parameter words: what stands behind `BEGIN`.
+    /// - Parameter words: the text after `BEGIN`.
     func transaction<Value: Sendable>(
         _ words: String, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Outcome<Value> {
@@ -30,23 +30,23 @@ final class PostgresWorker: @unchecked Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 queue.async { [self] in
-                    continuation.resume(with: Result { try run(words, job, body) })
+                    continuation.resume(with: Result { try run(words, job: job, body) })
                 }
             }
         } onCancel: {
-            // It connects to the server, which may take its time.
+            // The cancellation connects to the server, which may take time.
             if let canceller = job.end() { DispatchQueue.global().async { canceller.cancel() } }
         }
     }
 
     private func run<Value: Sendable>(
-        _ words: String, _ job: Job, _ body: @Sendable (any SQLConnection) throws -> Value
+        _ words: String, job: Job, _ body: @Sendable (any SQLConnection) throws -> Value
     ) throws -> Outcome<Value> {
         var made: PostgresConnection?
-        // What was cancelled may hit whatever the connection does next, so it does nothing more.
+        // A late cancellation could hit the next statement of the connection, so the connection is dropped.
         defer { connection = job.finish() ? nil : made.flatMap { $0.isIdle ? $0 : nil } }
         do {
-            let current = try connection ?? PostgresConnection(url, options)
+            let current = try connection ?? PostgresConnection(url, options: options)
             made = current
             try job.begin(current.canceller)
             let value: Value
@@ -65,7 +65,8 @@ final class PostgresWorker: @unchecked Sendable {
             } catch {
                 let isTransient = current.lastFailure?.isTransient == true
                 current.rollback()
-                // Whether it was committed nobody knows when the connection ended meanwhile.
+                // If the connection ended during the commit, the outcome is unknown, so the transaction is not
+                // repeated.
                 if isTransient { return .again(error, isLost: false) }
                 throw error
             }
@@ -75,7 +76,7 @@ final class PostgresWorker: @unchecked Sendable {
         }
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     func close() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             queue.async { [self] in
@@ -86,7 +87,7 @@ final class PostgresWorker: @unchecked Sendable {
     }
 }
 
-/// Who may still cancel what runs.
+/// The cancellation state of a running transaction.
 private final class Job: Sendable {
     private struct State {
         var canceller: Canceller?
@@ -104,7 +105,7 @@ private final class Job: Sendable {
         }
     }
 
-    /// - Returns: whether it was cancelled.
+    /// - Returns: true if the job was cancelled.
     func finish() -> Bool {
         state.withLock { state in
             state.canceller = nil
@@ -112,7 +113,7 @@ private final class Job: Sendable {
         }
     }
 
-    /// - Returns: what ends the statement; nil when nothing runs.
+    /// - Returns: the handle that cancels the statement, or nil if no statement runs.
     func end() -> Canceller? {
         state.withLock { state in
             state.isCancelled = true

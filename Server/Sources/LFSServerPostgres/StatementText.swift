@@ -1,6 +1,6 @@
-/// A statement as PostgreSQL takes it: what is `?1` elsewhere is `$1` here.
+/// The translation of statements for PostgreSQL, whose arguments are `$1` instead of `?1`.
 enum StatementText {
-    /// Texts, names in quotes and comments stay as they are.
+    /// Translates the arguments. Strings, quoted names and comments stay unchanged.
     static func translated(_ sql: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(sql.utf8.count)

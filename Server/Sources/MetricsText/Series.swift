@@ -1,12 +1,12 @@
 import CoreMetrics
 import Synchronization
 
-/// The numbers of one series. They are its own, and every call is short.
+/// The values of one series. The series owns them, and every call is short.
 final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
     private struct Numbers {
         /// The sum, or the last value of a gauge.
         var value = 0.0
-        /// How many there were.
+        /// The number of recorded values.
         var count = 0
     }
 
@@ -15,7 +15,7 @@ final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, R
 
     init(_ name: SeriesName) { self.name = name }
 
-    /// As they are written, each with its line break.
+    /// Returns the lines of the series in the text format, each with a line break.
     func lines(_ name: SeriesName) -> String {
         let numbers = numbers.withLock { $0 }
         let value = Self.text(numbers.value)

@@ -1,17 +1,17 @@
-/// What a series is called: its name, its kind and its labels, all as the format takes them.
+/// The identity of a series: its name, kind and labels, in the form of the format.
 struct SeriesName: Hashable, Comparable, Sendable {
-    /// What is done with the numbers.
+    /// The kind of a series, which defines how values are combined.
     enum Kind: String, Sendable {
         case counter, gauge, summary
     }
 
     let name: String
     let kind: Kind
-    /// `{storage="s3",outcome="success"}`, or nothing.
+    /// The labels such as `{storage="s3",outcome="success"}`, or an empty text.
     let labels: String
 
-    /// - Parameter unit: the ending that the kind has by convention.
-    init(_ label: String, _ kind: Kind, unit: String, _ dimensions: [(String, String)]) {
+    /// - Parameter unit: the conventional suffix of the kind.
+    init(_ label: String, kind: Kind, unit: String, dimensions: [(String, String)]) {
         let name = Self.identifier(label)
         self.name = name.hasSuffix(unit) ? name : name + unit
         self.kind = kind
@@ -23,7 +23,7 @@ struct SeriesName: Hashable, Comparable, Sendable {
         (left.name, left.kind.rawValue, left.labels) < (right.name, right.kind.rawValue, right.labels)
     }
 
-    /// Letters, digits and underscores, and no digit first.
+    /// Returns an identifier of letters, digits and underscores that does not start with a digit.
     private static func identifier(_ text: String) -> String {
         let bytes = text.utf8.map { byte in
             switch byte {

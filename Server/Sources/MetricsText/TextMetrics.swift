@@ -1,7 +1,8 @@
 public import CoreMetrics
 import Synchronization
 
-/// Keeps the numbers that libraries report to swift-metrics, and writes them as Prometheus reads them.
+/// A metrics factory that keeps the values that libraries report to swift-metrics, and prints them in Prometheus
+/// format.
 ///
 /// ```swift
 /// let metrics = TextMetrics()
@@ -9,7 +10,7 @@ import Synchronization
 /// print(metrics.text())
 /// ```
 ///
-/// The series are its own; each lives until it is destroyed. Format:
+/// The factory owns the series, and each of them lives until it is destroyed. Format:
 /// https://prometheus.io/docs/instrumenting/exposition_formats/ (text, version 0.0.4).
 public final class TextMetrics: MetricsFactory {
     /// The media type of ``text()``.
@@ -17,10 +18,10 @@ public final class TextMetrics: MetricsFactory {
 
     private let series = Mutex<[SeriesName: Series]>([:])
 
-    /// A factory that has no series yet.
+    /// Creates a factory without series.
     public init() {}
 
-    /// All series, by name.
+    /// Returns all series, sorted by name.
     public func text() -> String {
         let series = series.withLock { $0 }.sorted { $0.key < $1.key }
         var (text, last) = ("", "")
@@ -32,10 +33,10 @@ public final class TextMetrics: MetricsFactory {
         return text
     }
 
-    private func make(_ label: String, _ kind: SeriesName.Kind, _ unit: String, _ dimensions: [(String, String)])
+    private func make(_ label: String, kind: SeriesName.Kind, unit: String, dimensions: [(String, String)])
         -> Series
     {
-        let name = SeriesName(label, kind, unit: unit, dimensions)
+        let name = SeriesName(label, kind: kind, unit: unit, dimensions: dimensions)
         return series.withLock { all in
             if let known = all[name] { return known }
             let made = Series(name)
@@ -51,43 +52,43 @@ public final class TextMetrics: MetricsFactory {
 
     // MARK: What libraries ask for
 
-    /// A number that only grows.
+    /// Creates a number that only increases.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        make(label, .counter, "_total", dimensions)
+        make(label, kind: .counter, unit: "_total", dimensions: dimensions)
     }
 
-    /// A number with a fraction that only grows.
+    /// Creates a number with a fraction that only increases.
     public func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
-        make(label, .counter, "_total", dimensions)
+        make(label, kind: .counter, unit: "_total", dimensions: dimensions)
     }
 
-    /// A number that goes up and down.
+    /// Creates a number that can increase and decrease.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        make(label, .gauge, "", dimensions)
+        make(label, kind: .gauge, unit: "", dimensions: dimensions)
     }
 
-    /// Numbers of which the count and the sum are kept, or the last one alone.
+    /// Creates a series of numbers. It keeps their count and sum, or only the last one.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
-        make(label, aggregate ? .summary : .gauge, "", dimensions)
+        make(label, kind: aggregate ? .summary : .gauge, unit: "", dimensions: dimensions)
     }
 
-    /// Durations of which the count and the sum in seconds are kept.
+    /// Creates a series of durations. It keeps their count and their sum in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        make(label, .summary, "_seconds", dimensions)
+        make(label, kind: .summary, unit: "_seconds", dimensions: dimensions)
     }
 
-    /// Forgets a series.
+    /// Removes a series.
     public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
-    /// Forgets a series.
+    /// Removes a series.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
-    /// Forgets a series.
+    /// Removes a series.
     public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
-    /// Forgets a series.
+    /// Removes a series.
     public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
-    /// Forgets a series.
+    /// Removes a series.
     public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 }

@@ -1,12 +1,37 @@
 import ArgumentParser
+import CommandLineOptions
+import Foundation
 import LFSStorage
 
 @main
 enum Entry {
     static func main() async {
-        // The keys of a store are in the environment.
+        // The environment contains the keys of a store.
         CoreDumps.disable()
         OpenFiles.raiseLimit()
-        await LFSServerCommand.main()
+        do throws(StorageError) {
+            try Threads.check()
+        } catch {
+            // The first task would already need a thread. An error of this write cannot be reported.
+            try? FileHandle.standardError.write(contentsOf: Data("lfs-server: \(error.message)\n".utf8))
+            exit(1)
+        }
+        var completed: CompletedArguments?
+        do {
+            let all = try LFSServerCommand.sources.completing(
+                Array(CommandLine.arguments.dropFirst()), of: LFSServerCommand.self)
+            completed = all
+            var command = try await LFSServerCommand.asyncParseAsRoot(all.arguments)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            if LFSServerCommand.exitCode(for: error) == .validationFailure, let explanation = completed?.explanation {
+                Console.message(explanation)
+            }
+            LFSServerCommand.exit(withError: error)
+        }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSyncServer
 
-@Suite("PostgreSQL as a database of shared rows", .timeLimit(.minutes(10)))
+@Suite("PostgreSQL as a sync database", .timeLimit(.minutes(10)))
 struct DatabaseTests {
     private func run(
         _ options: PostgresOptions = .patient,
@@ -22,18 +22,18 @@ struct DatabaseTests {
 
     private static func count(_ db: any SQLConnection) throws -> Int64 {
         var count: Int64 = -1
-        try db.query("SELECT count(*) FROM t", []) { row in
+        try db.query("SELECT count(*) FROM t", arguments: []) { row in
             count = try row.integer(0) ?? -1
             return false
         }
         return count
     }
 
-    private static func insert(_ id: Int64, _ db: any SQLConnection, _ text: String = "") throws {
-        try db.execute("INSERT INTO t (id, a) VALUES (?1, ?2)", [.integer(id), .text(text)])
+    private static func insert(_ id: Int64, _ db: any SQLConnection, text: String = "") throws {
+        try db.execute("INSERT INTO t (id, a) VALUES (?1, ?2)", arguments: [.integer(id), .text(text)])
     }
 
-    @Test("Values of each type come back as they were, and a changed row counts")
+    @Test("Values of each type are read back unchanged, and changed rows are counted")
     func values() async throws {
         try await run { database, _ in
             try await database.write { db in
@@ -41,7 +41,7 @@ struct DatabaseTests {
                 let arguments: [SQLValue] = [
                     .integer(.min), .text("Æ'\n"), .blob([0, 255]), .real(.infinity), .null, .real(.nan),
                 ]
-                try db.query(sql, arguments) { row in
+                try db.query(sql, arguments: arguments) { row in
                     let blob = try row.withBytes(2) { Array($0) }
                     let (integer, isInfinite) = (try row.integer(0), try row.integer(3))
                     let texts = [try row.text(1), try row.text(4), try row.text(5), try row.text(6)]
@@ -52,12 +52,13 @@ struct DatabaseTests {
                     return true
                 }
                 for id in 1...3 as ClosedRange<Int64> { try Self.insert(id, db) }
-                #expect(try db.execute("UPDATE t SET a = 'x' WHERE id > ?1", [.integer(1)]) == 2)
+                #expect(try db.execute("UPDATE t SET a = 'x' WHERE id > ?1", arguments: [.integer(1)]) == 2)
             }
         }
     }
 
-    /// Not within a closure with others: the compiler (Swift 6.3.1) takes one of them for another behind a macro.
+    /// A function of its own, because the compiler (Swift 6.3.1) confuses one closure with another in a macro's
+    /// expansion.
     private static func fail(_ db: any SQLConnection) throws {
         #expect(throws: SQLFailure.self) {
             try db.savepoint {
@@ -67,7 +68,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("What the closure does is undone when it throws, a savepoint alone when that throws")
+    @Test("An error rolls back the transaction, or only its savepoint")
     func undone() async throws {
         try await run { database, _ in
             await #expect(throws: HeldTransaction.RolledBack.self) {
@@ -86,7 +87,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("A transaction that goes on after a failed statement says that nothing of it was kept")
+    @Test("A transaction that continues after a failed statement is rolled back and fails")
     func swallowed() async throws {
         try await run { database, _ in
             let failure = await #expect(throws: SQLFailure.self) {
@@ -101,7 +102,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("A reader sees one state, whatever is committed meanwhile, and writes nothing")
+    @Test("A reader sees one snapshot and cannot write")
     func snapshot() async throws {
         try await run { database, _ in
             let (hasBegun, continuation) = AsyncStream<Void>.makeStream()
@@ -120,7 +121,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("A connection that has ended is made again: idle, and within a transaction, which runs again")
+    @Test("A lost connection is replaced, and its transaction is repeated")
     func ended() async throws {
         try await run { database, schema in
             let others = """
@@ -150,7 +151,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("A task that is cancelled ends its statement, and the database goes on")
+    @Test("A cancelled task ends its statement, and the database keeps working")
     func cancelled() async throws {
         try await run { database, schema in
             let sleeper = Task { try await database.write { try $0.run(script: "SELECT pg_sleep(3600)") } }
@@ -159,7 +160,7 @@ struct DatabaseTests {
             let found = Mutex(false)
             while !found.withLock({ $0 }) {
                 try await database.read { db in
-                    try db.query(isAsleep, []) { _ in
+                    try db.query(isAsleep, arguments: []) { _ in
                         found.withLock { $0 = true }
                         return false
                     }
@@ -171,13 +172,13 @@ struct DatabaseTests {
         }
     }
 
-    @Test(
-        "Who finds no connection free in time is told so; a cancelled one waits no longer; closing waits for the rest")
+    @Test("The pool limits connections, ends cancelled waits, and drains when it closes")
     func pool() async throws {
         var options = PostgresOptions.patient
-        (options.connectionLimit, options.patience) = (1, .milliseconds(1))
+        options.connectionLimit = 1
+        options.patience = .milliseconds(1)
         try await run(options) { database, _ in
-            let held = try await HeldTransaction(database, [])
+            let held = try await HeldTransaction(database, statements: [])
             let failure = await #expect(throws: SQLFailure.self) { try await database.read { _ in } }
             #expect(failure?.code == .busy)
             let late = Task { try await database.read { _ in } }
@@ -191,13 +192,14 @@ struct DatabaseTests {
         }
     }
 
-    @Test("Rows that nobody wants any more are dropped, from the second time on at the server, and the snapshot stays")
+    @Test("A query that stops early leaves the snapshot of its transaction valid")
     func early() async throws {
         try await run { database, _ in
             for _ in 1...3 {
                 let found = try await database.read { db in
                     var count = 0
-                    try db.query("SELECT repeat('x', 1000) FROM generate_series(1, ?1)", [.integer(100_000)]) { _ in
+                    try db.query("SELECT repeat('x', 1000) FROM generate_series(1, ?1)", arguments: [.integer(100_000)])
+                    { _ in
                         count += 1
                         return count < 3
                     }
@@ -207,7 +209,7 @@ struct DatabaseTests {
             }
             await #expect(throws: HeldTransaction.RolledBack.self) {
                 try await database.read { db in
-                    try db.query("SELECT id FROM generate_series(1, 99) id", []) { _ in
+                    try db.query("SELECT id FROM generate_series(1, 99) id", arguments: []) { _ in
                         throw HeldTransaction.RolledBack()
                     }
                 }
@@ -216,7 +218,7 @@ struct DatabaseTests {
     }
 
     @Test(
-        "A failure has its kind, and no value of a row",
+        "A failure has a code, and its message contains no value of a row",
         arguments: [
             ("INSERT INTO t (id) VALUES (NULL)", SQLFailure.Code.constraint),
             ("INSERT INTO t (id, a) VALUES (1, 'bad')", .constraint),
@@ -225,7 +227,7 @@ struct DatabaseTests {
             ("DO $$ BEGIN RAISE EXCEPTION 'no'; END $$", .constraint), ("SELECT pg_sleep(60)", .timeout),
             ("SELECT set_config('lock_timeout', '-x', false)", .invalidValue),
         ])
-    func failures(_ sql: String, _ code: SQLFailure.Code) async throws {
+    func failures(_ sql: String, code: SQLFailure.Code) async throws {
         var options = PostgresOptions.patient
         options.statementTimeout = .seconds(2)
         try await run(options) { database, _ in
@@ -237,11 +239,11 @@ struct DatabaseTests {
         }
     }
 
-    @Test("A text with a NUL is refused before it is sent, and a server that is not there is said to be so")
+    @Test("A text with a NUL is refused, and an unreachable server is reported")
     func refused() async throws {
         try await run { database, _ in
             let failure = await #expect(throws: SQLFailure.self) {
-                try await database.write { try Self.insert(1, $0, "a\u{0}b") }
+                try await database.write { try Self.insert(1, $0, text: "a\u{0}b") }
             }
             #expect(failure?.code == .invalidValue)
         }
@@ -252,12 +254,12 @@ struct DatabaseTests {
     }
 
     @Test(
-        "A URL with a password is refused, and the message says where it goes; so is what is no URL",
+        "A URL with a password or with a wrong form is refused with advice",
         arguments: [
             ("postgres://ann:secret@127.0.0.1/x", "PGPASSWORD"), ("postgres://a@h/x?password=secret", "PGPASSWORD"),
             ("host=127.0.0.1 password=secret", "postgres://"), ("postgres://a@h/x?secret=1", "option"),
         ])
-    func urls(_ url: String, _ words: String) throws {
+    func urls(_ url: String, words: String) throws {
         let failure = #expect(throws: SQLFailure.self) { try PostgresDatabase(url: url) }
         #expect(failure?.message.contains(words) == true && failure?.message.contains("secret") == false)
     }

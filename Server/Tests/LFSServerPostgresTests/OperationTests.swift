@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C, G, J, K, N, O: a server on PostgreSQL at work", .timeLimit(.minutes(10)))
+@Suite("Concurrency and recovery of a server on PostgreSQL", .timeLimit(.minutes(10)))
 struct OperationTests {
     private func runSharing(
         _ options: SyncServiceOptions = SyncServiceOptions(), _ body: (PostgresCase) async throws -> Void
@@ -20,7 +20,7 @@ struct OperationTests {
         }
     }
 
-    private static func link(_ person: Person, _ album: String, _ file: String) throws -> Data {
+    private static func link(_ person: Person, album: String, file: String) throws -> Data {
         var bytes: [UInt8] = []
         let sequence = person.device.sequence + 1
         SyncMutation(
@@ -30,7 +30,7 @@ struct OperationTests {
         return Data(bytes)
     }
 
-    @Test("J 27 of two pushes that wait for each other one runs again: both are applied, and each has one result")
+    @Test("Two pushes in a deadlock are both applied, each with one result")
     func deadlock() async throws {
         try await runSharing { run in
             let server = run.server
@@ -38,9 +38,9 @@ struct OperationTests {
             for (owner, other, album) in [(ann, bob, "x"), (bob, ann, "y")] {
                 try await owner.file("f\(owner.name)")
                 try await owner.album(album)
-                try await owner.share(album, other, "editor")
+                try await owner.share(album, other: other, role: "editor")
             }
-            // Each has its own account, and waits before it goes for the other's.
+            // Each transaction locks its own account, and pauses before it locks the other one.
             try await server.execute(
                 """
                 CREATE SEQUENCE tries;
@@ -53,7 +53,7 @@ struct OperationTests {
                 CREATE TRIGGER a_pause BEFORE INSERT ON album_file FOR EACH ROW EXECUTE FUNCTION pause();
                 """)
             let pause = try await run.hold("SELECT pg_advisory_xact_lock(hashtext(current_schema()))")
-            let bodies = [try Self.link(ann, "y", "fann"), try Self.link(bob, "x", "fbob")]
+            let bodies = [try Self.link(ann, album: "y", file: "fann"), try Self.link(bob, album: "x", file: "fbob")]
             let tokens = [ann.device.token, bob.device.token]
             let service = server.service
             async let first = service.push(bodies[0], token: tokens[0])
@@ -68,13 +68,13 @@ struct OperationTests {
             #expect(try await server.text("SELECT (last_value >= 3) || '' FROM tries") == "true")
             #expect(try await server.count("album_file") == 2)
             #expect(try await server.count("sync_mutation", where: "id = 'link'") == 2)
-            // Said again, they are the same.
+            // A repeated push is not applied again.
             #expect(await service.push(bodies[0], token: tokens[0]).status == 200)
             #expect(try await server.count("album_file") == 2)
         }
     }
 
-    @Test("K 21 of two servers that have both seen what is due one asks the storage for each object, once")
+    @Test("Two servers remove each due object from the storage only once")
     func removals() async throws {
         var options = SyncServiceOptions()
         options.removalDelay = .zero
@@ -82,17 +82,17 @@ struct OperationTests {
             let ann = try await run.server.person("ann")
             for key in ["f1", "f2", "f3"] {
                 try await ann.file(key)
-                try await ann.delete("FileV1", key)
+                try await ann.delete("FileV1", key: key)
             }
             let service = run.server.service
             let asked = Mutex<[String]>([])
             let remove: @Sendable (String, String) async throws -> Bool = { key, _ in
                 asked.withLock { $0.append(key) }
-                // While the other one takes what it can, the rows are still there.
+                // The rows stay while the other server takes what it can.
                 while try await run.waitingCount() > 0 { try Task.checkCancellation() }
                 return true
             }
-            // Nobody keeps them from looking at the rows, and both wait before they take one.
+            // Both servers can read the rows, and both wait before they take one.
             let lock = try await run.hold("SELECT 1 FROM sync_removal FOR UPDATE")
             async let first = service.removeObjects(remove)
             async let second = service.removeObjects(remove)
@@ -104,7 +104,7 @@ struct OperationTests {
         }
     }
 
-    @Test("O 7 a device that reads slowly holds no snapshot, and no transaction, between its pages")
+    @Test("A slow device holds no snapshot and no transaction between pages")
     func snapshots() async throws {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
@@ -125,7 +125,7 @@ struct OperationTests {
         }
     }
 
-    @Test("G 12 a statement that takes too long ends, and its stream says so")
+    @Test("A statement that exceeds its timeout ends its stream with an error")
     func timeout() async throws {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
@@ -136,7 +136,7 @@ struct OperationTests {
             let service = try await SyncService(database, schema: TestServer.schema)
             let slow = TestDevice(service: service, token: device.token)
             var stream = try await slow.open()
-            // Nobody can read the table.
+            // The lock prevents every read of the table.
             let lock = try await run.hold("LOCK TABLE recipe IN ACCESS EXCLUSIVE MODE")
             var text = ""
             while let piece = try await stream.next() { text += String(decoding: piece, as: UTF8.self) }
@@ -148,43 +148,47 @@ struct OperationTests {
         }
     }
 
-    @Test("C 18 dumped and put back into another database, positions go on behind those that devices have")
+    @Test("Positions continue after the known ones when a dump is restored elsewhere")
     func restored() async throws {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
-            for number in 1...3 { try await device.put("RecipeV2", "r\(number)", ["title": .text("Soup")]) }
-            try await device.push(.delete, "RecipeV2", "r2")
+            for number in 1...3 {
+                try await device.put("RecipeV2", key: "r\(number)", values: ["title": .text("Soup")])
+            }
+            try await device.push(.delete, type: "RecipeV2", key: "r2")
             let delivery = try await device.delivery()
             try await device.acknowledge(delivery.tokens)
             let name = "\(run.schema)x"
             let endpoint = try #require(TestStore.endpoint)
             let dump = FileManager.default.temporaryDirectory.appending(path: "\(name).sql")
             defer { try? FileManager.default.removeItem(at: dump) }
-            try PostgresTool.run("pg_dump", ["--schema", run.schema, "--file", dump.path, endpoint])
-            try PostgresTool.run("psql", ["--quiet", "--command", "CREATE DATABASE \(name)", endpoint])
+            try PostgresTool.run("pg_dump", arguments: ["--schema", run.schema, "--file", dump.path, endpoint])
+            try PostgresTool.run("psql", arguments: ["--quiet", "--command", "CREATE DATABASE \(name)", endpoint])
             let other = endpoint.replacing("/postgres?", with: "/\(name)?").replacing(
                 /\/postgres$/, with: "/\(name)")
             #expect(other != endpoint)
-            try PostgresTool.run("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, other])
+            try PostgresTool.run(
+                "psql", arguments: ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, other])
             let database = try PostgresDatabase(
                 url: "\(other)?options=-csearch_path%3D\(run.schema)", options: .patient)
-            // Nothing that the server has made is another.
+            // The new server does not modify the restored schema.
             let service = try await SyncService(database, schema: TestServer.schema)
             let there = TestDevice(service: service, token: device.token)
-            (there.batch, there.sequence) = (device.batch, device.sequence)
+            there.batch = device.batch
+            there.sequence = device.sequence
             #expect(try await there.sync() == [])
-            try await there.put("RecipeV2", "r4", ["title": .text("Soup")])
-            try await there.push(.delete, "RecipeV2", "r1")
+            try await there.put("RecipeV2", key: "r4", values: ["title": .text("Soup")])
+            try await there.push(.delete, type: "RecipeV2", key: "r1")
             let next = try await there.delivery()
             #expect(next.items == ["Recipe r4", "-Recipe r1"])
             let last = try #require(delivery.tokens.map(\.position).max())
             #expect(next.tokens.map(\.position).filter { $0 > .start }.allSatisfy { $0 > last })
             await database.close()
-            try PostgresTool.run("psql", ["--quiet", "--command", "DROP DATABASE \(name)", endpoint])
+            try PostgresTool.run("psql", arguments: ["--quiet", "--command", "DROP DATABASE \(name)", endpoint])
         }
     }
 
-    @Test("N 7 every synced table has all of its triggers, and the index of its positions")
+    @Test("Every synced table has all of its triggers and the index of its positions")
     func complete() async throws {
         try await runSharing { run in
             for table in ["lfs_file"] + SharingServer.schema.tables.map(\.name) {

@@ -5,15 +5,15 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C: order", .timeLimit(.minutes(10)))
+@Suite("Commit order", .timeLimit(.minutes(10)))
 struct OrderTests {
-    @Test("1, 2 a writer that stamps first and commits last loses nothing to a reader that acknowledges in between")
+    @Test("A row that is stamped first and committed last is not missed by a reader")
     func first() async throws {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
-            let first = try await run.hold(PostgresCase.recipe("r1", scope))
-            async let second: Void = run.server.execute(PostgresCase.recipe("r2", scope))
+            let first = try await run.hold(PostgresCase.recipe("r1", scope: scope))
+            async let second: Void = run.server.execute(PostgresCase.recipe("r2", scope: scope))
             try await run.awaitWaiting(1)
             #expect(try await device.sync() == [])
             try await first.commit()
@@ -22,8 +22,8 @@ struct OrderTests {
         }
     }
 
-    /// What a device has got when a writer stands between its stamp and the end of its statement, another one writes,
-    /// and the device acknowledges.
+    /// Returns the rows that a device receives when one writer pauses between its stamp and the end of its statement,
+    /// another one writes, and the device acknowledges.
     private func items(_ mutant: String) async throws -> [String] {
         var items: [String] = []
         try await PostgresCase.run { run in
@@ -37,11 +37,11 @@ struct OrderTests {
                 EXECUTE FUNCTION pause();
                 """, mutant)
             let pause = try await run.hold("SELECT pg_advisory_xact_lock(hashtext(current_schema()))")
-            async let first: Void = run.server.execute(PostgresCase.recipe("r1", scope))
+            async let first: Void = run.server.execute(PostgresCase.recipe("r1", scope: scope))
             try await run.awaitWaiting(1)
             let isDone = Mutex(false)
             async let second: Void = {
-                try await run.server.execute(PostgresCase.recipe("r2", scope))
+                try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
                 isDone.withLock { $0 = true }
             }()
             while try await run.waitingCount() < 2 {
@@ -56,7 +56,7 @@ struct OrderTests {
         return items.sorted()
     }
 
-    @Test("2 a writer within its statement loses nothing; without the lock before the stamp its row never comes")
+    @Test("The lock before the stamp prevents the loss of a row")
     func mutant() async throws {
         #expect(try await items("SELECT 1") == ["Recipe r1", "Recipe r2"])
         let stampsWithoutLock = """
@@ -66,34 +66,33 @@ struct OrderTests {
         #expect(try await items(stampsWithoutLock) == ["Recipe r2"])
     }
 
-    @Test("3 of three writers one rolls back; 4 so does a savepoint")
+    @Test("Rolled-back transactions and savepoints leave no gap for readers")
     func rollback() async throws {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
-            let first = try await run.hold(PostgresCase.recipe("r1", scope))
-            async let second: Void = run.server.execute(PostgresCase.recipe("r2", scope))
+            let first = try await run.hold(PostgresCase.recipe("r1", scope: scope))
+            async let second: Void = run.server.execute(PostgresCase.recipe("r2", scope: scope))
             try await run.awaitWaiting(1)
             try await first.rollback()
             try await second
             try await run.database.write { db in
-                try db.run(script: PostgresCase.recipe("r3", scope))
+                try db.run(script: PostgresCase.recipe("r3", scope: scope))
                 let failure = #expect(throws: SQLFailure.self) {
                     try db.savepoint {
-                        try db.run(script: PostgresCase.recipe("r4", scope))
-                        try db.run(script: PostgresCase.recipe("r3", scope))
+                        try db.run(script: PostgresCase.recipe("r4", scope: scope))
+                        try db.run(script: PostgresCase.recipe("r3", scope: scope))
                     }
                 }
                 #expect(failure?.code == .constraint)
-                try db.run(script: PostgresCase.recipe("r5", scope))
+                try db.run(script: PostgresCase.recipe("r5", scope: scope))
             }
             #expect(try await device.sync() == ["Recipe r2", "Recipe r3", "Recipe r5"])
             #expect(try await device.sync() == [])
         }
     }
 
-    @Test(
-        "5 64 writers of one account: a reader that polls and acknowledges misses none of 10,000 rows; 15 they ascend")
+    @Test("A polling reader receives all rows of 64 concurrent writers in order")
     func many() async throws {
         var options = PostgresOptions.patient
         options.connectionLimit = 16
@@ -103,7 +102,9 @@ struct OrderTests {
             let isDone = Mutex(false)
             async let written: Void = {
                 try await withThrowingTaskGroup { group in
-                    for writer in 0..<64 { group.addTask { try await Self.write(writer, scope, run.database) } }
+                    for writer in 0..<64 {
+                        group.addTask { try await Self.write(writer, scope: scope, database: run.database) }
+                    }
                     try await group.waitForAll()
                 }
                 isDone.withLock { $0 = true }
@@ -126,12 +127,13 @@ struct OrderTests {
         }
     }
 
-    /// 157 rows in transactions of one to eight statements. Each fifth one rolls back before it succeeds.
-    private static func write(_ writer: Int, _ scope: String, _ database: PostgresDatabase) async throws {
+    /// Writes 157 rows in transactions of one to eight statements. Every fifth transaction rolls back once before it
+    /// succeeds.
+    private static func write(_ writer: Int, scope: String, database: PostgresDatabase) async throws {
         var number = 0
         while number < 157 {
             let rows = number..<min(number + 1 + (writer + number) % 8, 157)
-            let statements = rows.map { PostgresCase.recipe("w\(writer)-\($0)", scope) }
+            let statements = rows.map { PostgresCase.recipe("w\(writer)-\($0)", scope: scope) }
             if number % 5 == 0 {
                 await #expect(throws: HeldTransaction.RolledBack.self) {
                     try await database.write { db in
@@ -145,46 +147,46 @@ struct OrderTests {
         }
     }
 
-    @Test("6 writers of two accounts do not wait for each other; 7 a long transaction stalls its account alone")
+    @Test("A long transaction blocks only the writers of its own account")
     func accounts() async throws {
         var options = PostgresOptions.patient
         options.lockTimeout = .milliseconds(500)
         try await PostgresCase.run(options) { run in
             let (ann, bob) = (try await run.server.device(), try await run.server.device(of: "bob"))
             let scope = try await run.server.scope(of: "ann")
-            let long = try await run.hold(PostgresCase.recipe("r1", scope))
-            try await bob.put("RecipeV2", "b1", ["title": .text("Stew")])
+            let long = try await run.hold(PostgresCase.recipe("r1", scope: scope))
+            try await bob.put("RecipeV2", key: "b1", values: ["title": .text("Stew")])
             #expect(try await bob.sync() == ["Recipe b1"])
             #expect(try await ann.sync() == [])
             let failure = await #expect(throws: SQLFailure.self) {
-                try await run.server.execute(PostgresCase.recipe("r2", scope))
+                try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
             }
             #expect(failure?.code == .busy)
             try await long.commit()
-            try await run.server.execute(PostgresCase.recipe("r2", scope))
+            try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
             #expect(try await ann.sync() == ["Recipe r1", "Recipe r2"])
         }
     }
 
-    @Test("8 a prepared transaction holds its account until it ends, and then its row comes")
+    @Test("A prepared transaction blocks its account until it is committed")
     func prepared() async throws {
         var options = PostgresOptions.patient
         options.lockTimeout = .milliseconds(500)
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
-            try await run.server.execute(PostgresCase.recipe("r1", scope), "PREPARE TRANSACTION '\(run.schema)'")
+            try await run.server.execute(PostgresCase.recipe("r1", scope: scope), "PREPARE TRANSACTION '\(run.schema)'")
             await #expect(throws: SQLFailure.self) {
-                try await run.server.execute(PostgresCase.recipe("r2", scope))
+                try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
             }
             #expect(try await device.sync() == [])
             try await run.server.execute("COMMIT", "COMMIT PREPARED '\(run.schema)'", "BEGIN")
-            try await run.server.execute(PostgresCase.recipe("r2", scope))
+            try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
             #expect(try await device.sync() == ["Recipe r1", "Recipe r2"])
         }
     }
 
-    @Test("9 of two writers that wait for each other's accounts one runs again, and both succeed")
+    @Test("Two writers in a deadlock over two accounts both succeed")
     func deadlock() async throws {
         try await PostgresCase.run { run in
             let (ann, bob) = (try await run.server.device(), try await run.server.device(of: "bob"))
@@ -197,11 +199,11 @@ struct OrderTests {
                         count += 1
                         return count
                     }
-                    try db.run(script: PostgresCase.recipe("\(name)1", scopes[0]))
-                    // The second one comes when both have their first row.
+                    try db.run(script: PostgresCase.recipe("\(name)1", scope: scopes[0]))
+                    // The second attempt starts when both writers have written their first row.
                     if attempt == 2 { gate.open() }
                     gate.wait()
-                    try db.run(script: PostgresCase.recipe("\(name)2", scopes[1]))
+                    try db.run(script: PostgresCase.recipe("\(name)2", scope: scopes[1]))
                 }
             }
             async let first: Void = write("x", scopes)
@@ -214,7 +216,7 @@ struct OrderTests {
         }
     }
 
-    @Test("10 a writer with REPEATABLE READ, whose account has moved on, runs again")
+    @Test("A REPEATABLE READ writer is repeated after a change of its account")
     func repeatable() async throws {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
@@ -224,14 +226,14 @@ struct OrderTests {
             let gate = Gate()
             async let writer: Void = run.database.write { db in
                 try db.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-                try db.query("SELECT count(*) FROM recipe", []) { _ in true }
+                try db.query("SELECT count(*) FROM recipe", arguments: []) { _ in true }
                 attempts.withLock { $0 += 1 }
                 continuation.yield()
                 gate.wait()
-                try db.run(script: PostgresCase.recipe("r1", scope))
+                try db.run(script: PostgresCase.recipe("r1", scope: scope))
             }
             for await _ in hasBegun { break }
-            try await run.server.execute(PostgresCase.recipe("r2", scope))
+            try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
             gate.open()
             try await writer
             #expect(attempts.withLock { $0 } == 2)

@@ -3,10 +3,10 @@ import Testing
 @testable import LFSServerPostgres
 @testable import LFSSyncServer
 
-@Suite("N 6: plans on PostgreSQL", .timeLimit(.minutes(10)))
+@Suite("Query plans on PostgreSQL", .timeLimit(.minutes(10)))
 struct PlanTests {
     @Test(
-        "A page reads no more rows than it has, planned for its values or for any",
+        "A page reads only its own rows, with a custom or a generic plan",
         arguments: ["force_custom_plan", "force_generic_plan"])
     func page(_ mode: String) async throws {
         try await PostgresCase.run { run in
@@ -23,7 +23,7 @@ struct PlanTests {
                 try db.run(script: "SET LOCAL plan_cache_mode = \(mode)")
                 var lines: [String] = []
                 let arguments: [SQLValue] = [.text(scope), .text(""), .text("ffffffff"), .integer(100), .text("")]
-                try db.query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) \(page)", arguments) { row in
+                try db.query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) \(page)", arguments: arguments) { row in
                     lines.append(try row.text(0) ?? "")
                     return true
                 }
@@ -38,7 +38,7 @@ struct PlanTests {
         }
     }
 
-    @Test("every statement of work finds its rows by an index, and sorts none that one could bring in order")
+    @Test("Every statement finds its rows by an index and avoids sorts")
     func plans() async throws {
         try await TestStore.run { database in
             let watched = WatchedDatabase(database)
@@ -51,7 +51,7 @@ struct PlanTests {
             }.sorted()
             #expect(statements.count > 80, "\(statements.count)")
             try await database.write { db in
-                // What is planned otherwise can only be planned so: no index leads there.
+                // These settings exclude every plan with an index, so a remaining scan or sort has no alternative.
                 for setting in ["enable_seqscan = off", "enable_sort = off", "plan_cache_mode = force_generic_plan"] {
                     try db.run(script: "SET LOCAL \(setting)")
                 }
@@ -64,7 +64,7 @@ struct PlanTests {
         }
     }
 
-    @Test("the triggers of a change read few rows, however many there are of other albums, files and notes")
+    @Test("Triggers of a change read few rows, regardless of unrelated rows")
     func triggers() async throws {
         try await TestStore.run { database in
             let service = try await SyncService(database, schema: SharingServer.schema)
@@ -106,7 +106,8 @@ struct PlanTests {
             ]
             for change in changes {
                 let reads = try await database.write { db in
-                    // Few enough for a plan without an index otherwise, while nobody has counted the rows.
+                    // The table is small and not analyzed, so PostgreSQL would otherwise choose a plan without an
+                    // index.
                     try db.run(script: "SET LOCAL enable_seqscan = off")
                     let before = try Self.reads(db)
                     try db.run(script: change)
@@ -119,14 +120,14 @@ struct PlanTests {
         }
     }
 
-    /// How many rows of each table this connection has read, so far as PostgreSQL has not added them up yet.
-    private static func reads(_ db: any SQLConnection) throws -> [String: Int64] {
+    /// Returns the number of rows of each table that this connection has read in the current transaction.
+    static func reads(_ db: any SQLConnection) throws -> [String: Int64] {
         var reads: [String: Int64] = [:]
         try db.query(
             """
             SELECT relname::text, seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
             WHERE schemaname = current_schema()
-            """, []
+            """, arguments: []
         ) { row in
             reads[try row.text(0) ?? ""] = try row.integer(1)
             return true
@@ -134,14 +135,14 @@ struct PlanTests {
         return reads
     }
 
-    /// The steps of a plan for any values that read a table or an index from end to end, or sort.
+    /// Returns the steps of a generic plan that sort, or that read a whole table or index.
     private static func slowSteps(of sql: String, _ name: String, _ db: any SQLConnection) throws -> [String] {
         let text = StatementText.translated(sql)
         let count = text.matches(of: /\$(\d+)/).compactMap { Int($0.1) }.max() ?? 0
         try db.run(script: "PREPARE \(name) AS \(text)")
         let arguments = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
         var lines: [String] = []
-        try db.query("EXPLAIN (COSTS OFF) EXECUTE \(name)\(arguments)", []) { row in
+        try db.query("EXPLAIN (COSTS OFF) EXECUTE \(name)\(arguments)", arguments: []) { row in
             lines.append(try row.text(0) ?? "")
             return true
         }
@@ -156,16 +157,17 @@ struct PlanTests {
         }
     }
 
-    /// What may take longer: a part of a statement, and the beginning of a step of its plan, or nothing for any step.
+    /// The allowed exceptions: a part of a statement, and the start of a step of its plan. An empty step allows all
+    /// steps.
     private static let exceptions: [(part: String, step: String)] = [
-        // As many rows as one session has scopes.
+        // The number of rows is the number of scopes of one session.
         ("(SELECT DISTINCT scopeID FROM sync_checkpoint", "Sort"),
-        // At the start; what PostgreSQL keeps of its own tables it plans by how many there are.
+        // At the start. The plan for PostgreSQL's own tables depends on their number of rows.
         ("DELETE FROM sync_object", "Seq Scan on sync_object"), ("FROM pg_class", ""),
-        // Once a day, or when somebody asks who runs the server.
+        // Once a day, or when an administrator asks.
         ("DELETE FROM sync_session WHERE expiresAt <= ?1", "Seq Scan on sync_session"),
         ("ORDER BY a.name, s.createdAt, s.id", "Index Scan using sync_account_name_key on sync_account a"),
-        // When an account is removed.
+        // At the removal of an account.
         ("DELETE FROM \"partner\" WHERE \"sharedWithID\"", "Seq Scan on partner"),
         ("DELETE FROM \"album_user\" WHERE \"accountID\"", "Seq Scan on album_user"),
     ]

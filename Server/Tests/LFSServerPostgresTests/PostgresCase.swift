@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSyncServer
 
-/// A server on PostgreSQL, whose transactions a test can hold open and look at.
+/// A server on PostgreSQL whose transactions a test can hold open and inspect.
 struct PostgresCase: Sendable {
     let url: String
     let schema: String
@@ -26,12 +26,12 @@ struct PostgresCase: Sendable {
         }
     }
 
-    /// A statement that makes a recipe.
-    static func recipe(_ id: String, _ scope: String) -> String {
+    /// Returns a statement that inserts a recipe.
+    static func recipe(_ id: String, scope: String) -> String {
         "INSERT INTO recipe (id, title, scopeID) VALUES ('\(id)', 'Soup', '\(scope)')"
     }
 
-    /// How many of the test's connections wait for a lock.
+    /// Returns the number of the test's connections that wait for a lock.
     func waitingCount() async throws -> Int {
         let count = try await server.text(
             """
@@ -47,18 +47,18 @@ struct PostgresCase: Sendable {
 
     /// Runs statements in a transaction that stays open.
     func hold(_ statements: String...) async throws -> HeldTransaction {
-        try await HeldTransaction(database, statements)
+        try await HeldTransaction(database, statements: statements)
     }
 }
 
-/// A transaction that has run its statements and waits for a word.
+/// A transaction that has run its statements and stays open until it is committed or rolled back.
 final class HeldTransaction: Sendable {
     private let gate: Gate
     private let task: Task<Void, any Error>
 
     struct RolledBack: Error {}
 
-    init(_ database: any SQLDatabase, _ statements: [String]) async throws {
+    init(_ database: any SQLDatabase, statements: [String]) async throws {
         let gate = Gate()
         let (ready, continuation) = AsyncThrowingStream<Void, any Error>.makeStream()
         task = Task {
@@ -88,7 +88,7 @@ final class HeldTransaction: Sendable {
     }
 }
 
-/// What a closure of a transaction waits for on its own thread.
+/// A gate that a transaction's closure waits for on its own thread.
 final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let rollsBack = Mutex(false)
@@ -98,10 +98,10 @@ final class Gate: Sendable {
         semaphore.signal()
     }
 
-    /// - Returns: whether the transaction is to be undone.
+    /// - Returns: true if the transaction is to be rolled back.
     @discardableResult func wait() -> Bool {
         semaphore.wait()
-        // Whoever waits besides, or later, goes on as well.
+        // Releases other and later waiters too.
         semaphore.signal()
         return rollsBack.withLock { $0 }
     }

@@ -1,16 +1,17 @@
 import Foundation
 import Testing
 
-/// PostgreSQL's own programs.
+/// The command-line programs of PostgreSQL.
 enum PostgresTool {
-    static func run(_ name: String, _ arguments: [String]) throws {
+    static func run(_ name: String, arguments: [String]) throws {
         let folder = URL(fileURLWithPath: "/usr/lib/postgresql")
         let versions = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         let program = folder.appending(path: "\(try #require(versions.last))/bin/\(name)")
-        _ = try run(program, arguments)
+        _ = try run(program, arguments: arguments)
     }
 
-    /// `Process` waits for the end of everything that has its own descriptors: a server that goes on running must not.
+    /// `Process` waits until every process that inherited its descriptors has ended, so a started server must not
+    /// inherit them.
     private static let closing = """
         for open in /proc/$$/fd/*; do
             [ "${open##*/}" -le 2 ] || eval "exec ${open##*/}>&-"
@@ -18,15 +19,15 @@ enum PostgresTool {
         exec "$0" "$@"
         """
 
-    /// - Returns: what it has printed.
-    fileprivate static func run(_ program: URL, _ arguments: [String]) throws -> String {
+    /// - Returns: the output of the program.
+    fileprivate static func run(_ program: URL, arguments: [String]) throws -> String {
         let output = FileManager.default.temporaryDirectory.appending(path: "tool-\(UUID().uuidString)")
         try Data().write(to: output)
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: output) } }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = ["-c", closing, program.path] + arguments
-        // A file, for what goes on running has the same output, and a pipe would not end.
+        // The output is a file, because a started server inherits it and would keep a pipe open.
         process.standardOutput = try FileHandle(forWritingTo: output)
         try process.run()
         process.waitUntilExit()
@@ -35,14 +36,14 @@ enum PostgresTool {
     }
 }
 
-/// A cluster of PostgreSQL besides the one of the tests, as on another machine. It has the same password.
+/// A second PostgreSQL cluster, as on another machine. It has the same password as the first.
 enum OtherCluster {
-    /// - Parameter body: gets its URL.
+    /// - Parameter body: receives the cluster's URL.
     static func run(_ body: (_ url: String) async throws -> Void) async throws {
         let servers = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Tests/Servers")
         let folder = FileManager.default.temporaryDirectory.appending(path: "cluster-\(UUID().uuidString)")
-        let printed = try PostgresTool.run(servers.appending(path: "start"), ["postgres", folder.path])
+        let printed = try PostgresTool.run(servers.appending(path: "start"), arguments: ["postgres", folder.path])
         let result: Result<Void, any Error>
         do {
             let url = try #require(printed.firstMatch(of: /endpoint='([^']+)'/)).1
@@ -50,7 +51,7 @@ enum OtherCluster {
         } catch {
             result = .failure(error)
         }
-        _ = try PostgresTool.run(servers.appending(path: "stop"), [folder.path])
+        _ = try PostgresTool.run(servers.appending(path: "stop"), arguments: [folder.path])
         try FileManager.default.removeItem(at: folder)
         try result.get()
     }

@@ -5,9 +5,9 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("G 2: both databases write the same lines", .timeLimit(.minutes(10)))
+@Suite("Identical output of both databases", .timeLimit(.minutes(10)))
 struct SameLinesTests {
-    /// Numbers at which texts of numbers change their form, and any others.
+    /// Numbers at which the text form of numbers changes, and random ones.
     private static let numbers: [Double] = {
         var numbers: [Double] = [
             0, -0.0, 1, 0.1, 1e15, 1e16, 1e-4, 1e-5, 0x1p53, 0x1p53 + 2, 0x1p53 - 1, .leastNonzeroMagnitude, .infinity,
@@ -22,13 +22,13 @@ struct SameLinesTests {
         return numbers
     }()
 
-    @Test("A number has the text that Swift gives it")
+    @Test("PostgreSQL formats a number as Swift does")
     func numbers() async throws {
         try await PostgresCase.run { run in
             let wrong = try await run.database.read { db in
                 var wrong: [String] = []
                 for number in Self.numbers {
-                    try db.query("SELECT lfs_real(?1)", [.real(number)]) { row in
+                    try db.query("SELECT lfs_real(?1)", arguments: [.real(number)]) { row in
                         var expected: [UInt8] = []
                         SyncValue.real(number).write(to: &expected)
                         let (text, wanted) = (try row.text(0) ?? "NULL", String(decoding: expected, as: UTF8.self))
@@ -46,26 +46,27 @@ struct SameLinesTests {
         "", "a", "Æ 💐 e\u{301}", "\"q\" \\ /", "\u{2028}\u{7F}", String(decoding: 1...31, as: UTF8.self),
     ]
 
-    /// What a device gets of rows with all kinds of values, without their positions. SQLite keeps no sign of a zero.
+    /// Returns the lines that a device receives for rows with all kinds of values, without their positions. SQLite
+    /// stores no sign of a zero.
     private func lines(_ server: TestServer) async throws -> [String] {
         let device = try await server.device()
         for (number, text) in Self.texts.enumerated() {
             try await device.put(
-                "RecipeV2", "r\(number)",
-                [
+                "RecipeV2", key: "r\(number)",
+                values: [
                     "title": .text(text), "servings": .integer([.min, .max, 0, -1, 7, 10][number]),
                     "rating": .real(Self.numbers[number + 2]), "image": .blob(Array(text.utf8)), "note": .text(text),
                 ])
         }
-        try await device.put("RecipeV2", "empty", ["title": .text("")])
-        try await device.put("StepV1", "s1", ["recipeID": .text("empty")])
-        try await device.push(.delete, "StepV1", "s1")
+        try await device.put("RecipeV2", key: "empty", values: ["title": .text("")])
+        try await device.put("StepV1", key: "s1", values: ["recipeID": .text("empty")])
+        try await device.push(.delete, type: "StepV1", key: "s1")
         return try await device.lines().map { line in
             line.replacing(/"ack":"[^"]*"/, with: "").replacing(/account\/[^|"]*/, with: "")
         }
     }
 
-    @Test("Rows, deletions and the lines about neither are the same bytes from SQLite and from PostgreSQL")
+    @Test("SQLite and PostgreSQL produce identical lines for rows and deletions")
     func lines() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "lfs-\(UUID().uuidString).sqlite").path
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }

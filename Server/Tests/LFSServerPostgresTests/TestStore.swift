@@ -3,22 +3,22 @@ import LFSServerPostgres
 import LFSSyncServer
 import Testing
 
-/// Where the cases of the folder `Cases` keep their rows here: in a schema of PostgreSQL that each test has for itself.
+/// The database of the test cases in the folder `Cases`. Each test gets its own PostgreSQL schema.
 enum TestStore {
     private struct Server: Decodable {
         let endpoint: String
     }
 
-    /// Tells where it is: `Tests/Servers/with postgres -- COMMAND`.
+    /// The server's URL, which `Tests/Servers/with postgres -- COMMAND` sets.
     static let endpoint: String? = {
         guard let text = ProcessInfo.processInfo.environment["LFS_POSTGRES_SERVERS"] else { return nil }
         return try? JSONDecoder().decode([Server].self, from: Data(text.utf8)).first?.endpoint
     }()
 
-    /// - Parameter isQuick: for SQLite.
+    /// - Parameter isQuick: only for SQLite.
     static func run(isQuick: Bool = false, _ body: (any SQLDatabase) async throws -> Void) async throws {
         try await run { url, _ in
-            // Many cases run beside each other.
+            // Many cases run concurrently.
             var options = PostgresOptions.patient
             options.connectionLimit = 3
             let database = try PostgresDatabase(url: url, options: options)
@@ -27,8 +27,8 @@ enum TestStore {
         }
     }
 
-    /// - Parameter body: gets the URL with a schema that goes afterwards, and the schema's name, by which the server
-    ///   knows the connections, too.
+    /// - Parameter body: receives the URL of a temporary schema and the schema's name, which is also the application
+    ///   name of its connections.
     static func run(_ body: (_ url: String, _ schema: String) async throws -> Void) async throws {
         guard let endpoint else {
             Issue.record("There is no PostgreSQL. Run: Tests/Servers/with postgres -- swift test --package-path Server")
@@ -45,7 +45,7 @@ enum TestStore {
         try result.get()
     }
 
-    /// Where all run at once, the server has no connections left.
+    /// The limit of concurrent tests keeps connections of the server free.
     private static let turns = Turns(count: 8)
 
     private static func run(
@@ -54,7 +54,7 @@ enum TestStore {
         let schema = "t" + UUID().uuidString.replacing("-", with: "").lowercased()
         let owner = try PostgresDatabase(url: endpoint)
         try await owner.write { try $0.run(script: "CREATE SCHEMA \(schema)") }
-        // Also after a failure.
+        // The schema is dropped after a failure too.
         let result: Result<Void, any Error>
         do {
             result = .success(
@@ -67,16 +67,16 @@ enum TestStore {
         try result.get()
     }
 
-    /// Runs the body with each number, one after the other.
+    /// Runs the body with each number in sequence.
     static func forEach(_ numbers: Range<Int>, _ body: @Sendable (Int) async throws -> Void) async throws {
         for number in numbers { try await body(number) }
     }
 
-    /// Numbers that follow from their seed.
+    /// Returns a generator whose numbers depend only on the seed.
     static func random(_ seed: UInt64) -> any RandomNumberGenerator { SplitMix64(state: seed) }
 }
 
-/// How many run at once. The others wait, the first that came first.
+/// A limit of concurrent tests. The others wait in order of arrival.
 private actor Turns {
     private var freeCount: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -109,7 +109,7 @@ private struct SplitMix64: RandomNumberGenerator {
 }
 
 extension PostgresOptions {
-    /// Long limits, which only a hang reaches: no test may depend on the machine's speed.
+    /// Long timeouts that only a hang reaches, because no test may depend on the machine's speed.
     static var patient: PostgresOptions {
         var options = PostgresOptions()
         options.patience = .seconds(600)

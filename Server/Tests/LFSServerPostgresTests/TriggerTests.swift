@@ -4,9 +4,9 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("A, B, J, N: what PostgreSQL alone can do", .timeLimit(.minutes(10)))
+@Suite("Triggers on PostgreSQL", .timeLimit(.minutes(10)))
 struct TriggerTests {
-    @Test("B 13 TRUNCATE is refused, and of a parent as well")
+    @Test("TRUNCATE is refused for a synced table and for its parent")
     func truncate() async throws {
         try await DeletionTests.run { server, device in
             for table in ["comment", "recipe CASCADE"] {
@@ -18,7 +18,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("A 10, B 15 rows that COPY loads come, and their deletion is told")
+    @Test("Rows loaded with COPY are synced, and so are their deletions")
     func copy() async throws {
         try await DeletionTests.run { server, device in
             let scope = try await server.scope(of: "ann")
@@ -30,7 +30,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("A 11 an upsert that inserts and updates in one statement; an insert of a key that is taken changes nothing")
+    @Test("An upsert syncs its rows, and an insert that does nothing syncs none")
     func upsert() async throws {
         try await DeletionTests.run { server, device in
             let scope = try await server.scope(of: "ann")
@@ -40,13 +40,15 @@ struct TriggerTests {
                 ON CONFLICT (id) DO UPDATE SET title = excluded.title
                 """)
             #expect(try await device.sync() == ["Recipe r1", "Recipe r2"])
-            try await server.execute("\(PostgresCase.recipe("r1", scope)) ON CONFLICT (id) DO NOTHING")
-            await #expect(throws: SQLFailure.self) { try await server.execute(PostgresCase.recipe("r9", "account/x")) }
+            try await server.execute("\(PostgresCase.recipe("r1", scope: scope)) ON CONFLICT (id) DO NOTHING")
+            await #expect(throws: SQLFailure.self) {
+                try await server.execute(PostgresCase.recipe("r9", scope: "account/x"))
+            }
             #expect(try await device.sync() == [])
         }
     }
 
-    @Test("A 6 what a trigger of the host changes before the row is written counts")
+    @Test("A change by a trigger of the host is synced only if it changes the row")
     func host() async throws {
         try await DeletionTests.run { server, device in
             try await server.execute(
@@ -62,7 +64,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("A 23 no update takes a position from the outside")
+    @Test("An update cannot set the position of a row")
     func position() async throws {
         try await DeletionTests.run { server, device in
             try await server.execute("UPDATE recipe SET updateID = 'x'", "UPDATE step SET updateID = '', text = 'new'")
@@ -70,7 +72,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("N 10 the triggers fire where a replica has switched others off")
+    @Test("The triggers fire in the role of a replica too")
     func replica() async throws {
         try await DeletionTests.run { server, device in
             try await server.execute(
@@ -79,7 +81,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("N 12 servers that start at once make the tables once, and a later start changes nothing")
+    @Test("Servers that start concurrently create the tables once")
     func start() async throws {
         try await TestStore.run { url, _ in
             try await withThrowingTaskGroup { group in
@@ -87,7 +89,7 @@ struct TriggerTests {
                     group.addTask {
                         let database = try PostgresDatabase(url: url, options: .patient)
                         let service = try await SyncService(database, schema: TestServer.schema)
-                        // All for the same account, which one of them makes.
+                        // All of them use the same account, which one of them creates.
                         _ = try await service.addSession(account: "ann")
                         await database.close()
                     }
@@ -103,7 +105,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("J 9, J 24 devices that push the same new row at once make one, and no push is refused")
+    @Test("Devices that push the same new row concurrently create it once")
     func race() async throws {
         try await PostgresCase.run { run in
             var devices: [TestDevice] = []
@@ -114,7 +116,8 @@ struct TriggerTests {
                     group.addTask {
                         let device = TestDevice(service: run.server.service, token: token)
                         for number in 1...20 {
-                            let result = try await device.put("RecipeV2", "r\(number)", ["title": .text("Soup")])
+                            let result = try await device.put(
+                                "RecipeV2", key: "r\(number)", values: ["title": .text("Soup")])
                             #expect(result.outcome.isApplied, "\(result)")
                         }
                     }
@@ -125,7 +128,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("J 6 a push that comes again while it is still applied gets its result, and is applied once")
+    @Test("A push that is repeated while it is applied is applied once")
     func twice() async throws {
         try await PostgresCase.run { run in
             let token = try await run.server.device().token
@@ -133,7 +136,7 @@ struct TriggerTests {
                 for _ in 1...4 {
                     group.addTask {
                         let device = TestDevice(service: run.server.service, token: token)
-                        return try await device.put("RecipeV2", "r1", ["title": .text("Soup")])
+                        return try await device.put("RecipeV2", key: "r1", values: ["title": .text("Soup")])
                     }
                 }
                 return try await group.reduce(into: Set<SyncMutationResult>()) { $0.insert($1) }
@@ -142,7 +145,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("C, D a changed row moves on in each shared scope that has it, and a deleted one is gone there")
+    @Test("A change and a deletion reach each shared scope of a row")
     func members() async throws {
         try await DeletionTests.run { server, device in
             try await server.execute(

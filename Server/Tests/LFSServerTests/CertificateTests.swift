@@ -1,12 +1,13 @@
 import ArgumentParser
 import Foundation
+import LFSServer
 import Testing
 
 @testable import lfs_server
 
-@Suite("The server's certificate")
+@Suite("Server certificates")
 struct CertificateTests {
-    /// A certificate and its key.
+    /// Creates a certificate and its key.
     private func makePair(_ name: String, in folder: URL) throws -> (certificate: String, key: String) {
         let certificate = folder.appending(path: "\(name).pem").path
         let key = folder.appending(path: "\(name).key").path
@@ -23,21 +24,23 @@ struct CertificateTests {
         return (certificate, key)
     }
 
-    @Test func `with files that are missing, swapped or of two pairs no server starts`() throws {
+    @Test func `A server with missing, swapped or mismatched files does not start`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
         let (first, second) = (try makePair("first", in: folder), try makePair("second", in: folder))
-        func command(_ certificate: String, _ key: String) throws -> ServeCommand {
+        func command(_ certificate: String, key: String) throws -> ServeCommand {
             try ServeCommand.parse(
                 ["--storage", "dir:data", "--tokens", "tokens", "--certificate", certificate, "--key", key])
         }
-        _ = try command(first.certificate, first.key).channel()
+        _ = try command(first.certificate, key: first.key).channel(Connections())
         for (certificate, key) in [
             ("/nowhere", first.key), (first.certificate, "/nowhere"), (first.key, first.certificate),
             (first.certificate, second.key),
         ] {
-            let error = #expect(throws: ValidationError.self) { try command(certificate, key).channel() }
+            let error = #expect(throws: ValidationError.self) {
+                try command(certificate, key: key).channel(Connections())
+            }
             #expect(error?.message.contains("PEM") == true, "\(certificate) \(key)")
         }
     }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-@Suite("Results that cannot be written")
+@Suite("Output errors")
 struct ConsoleTests {
-    /// Built beside these tests.
+    /// The package manager builds the server next to the tests.
     private static let server = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("lfs-server").path
 
-    @Test("A full disk is an error with a message, and no success")
+    @Test("A full disk for the output is reported as an error")
     func fullDisk() throws {
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
         let (status, message) = try run(output: full)
@@ -15,7 +15,7 @@ struct ConsoleTests {
         #expect(message.hasPrefix("lfs-server: The results cannot be written: "), "\(message)")
     }
 
-    @Test("A reader that has seen enough ends the command quietly")
+    @Test("A closed pipe ends the command without a message")
     func closedPipe() throws {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
@@ -26,9 +26,10 @@ struct ConsoleTests {
     private func run(output: FileHandle) throws -> (Int32, message: String) {
         let (process, errors) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // The signal would end it without a word.
+        // The signal would end the process without a message.
         process.arguments = ["-c", "trap '' PIPE; exec \"$0\" schema print", Self.server]
-        (process.standardOutput, process.standardError) = (output, errors)
+        process.standardOutput = output
+        process.standardError = errors
         try process.run()
         let message = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()

@@ -23,14 +23,15 @@ struct GzipTests {
         return try decoder.finish()
     }
 
-    @Test("what was compressed comes back in pieces of any size, and each piece can be read when it is there")
+    @Test("Compressed pieces are decoded in any size, each as soon as it arrives")
     func pieces() throws {
         let (encoder, decoder) = (try GzipEncoder(), try GzipDecoder(limit: 8 << 20))
         var (whole, coded): ([UInt8], [UInt8]) = ([], [])
         for count in [1, 0, 5_000, 3, 12_000] {
             let piece = sample(count)
             let bytes = try encoder.encode(piece)
-            (whole, coded) = (whole + piece, coded + bytes)
+            whole = whole + piece
+            coded = coded + bytes
             try decoder.decode(bytes)
             #expect(decoder.output == whole)
         }
@@ -39,7 +40,7 @@ struct GzipTests {
         for size in [1, 7, 4_096, coded.count] { #expect(try decoded(coded, pieceSize: size) == whole) }
     }
 
-    @Test("one that is cut off, damaged, or followed by something is refused")
+    @Test("Truncated, damaged and trailing gzip data is refused")
     func damaged() throws {
         let encoder = try GzipEncoder()
         let good = try encoder.encode(sample(400)) + encoder.finish()
@@ -58,7 +59,7 @@ struct GzipTests {
         #expect(throws: GzipFailure.invalid) { try decoded(sample(10), pieceSize: 100) }
     }
 
-    @Test("of a bomb no more than the limit unfolds")
+    @Test("Decoding stops at the limit of decompressed bytes")
     func bomb() throws {
         let encoder = try GzipEncoder()
         var coded: [UInt8] = []
@@ -72,7 +73,7 @@ struct GzipTests {
     }
 
     @Test(
-        "a client takes it if it says so",
+        "A reply is compressed only for a client that accepts gzip",
         arguments: [
             ("gzip", true), ("deflate, GZIP;q=0.5", true), ("br;q=1, gzip ; q=1", true), ("gzip;q=0", false),
             ("gzip; q=0.000", false), ("", false), ("identity", false), ("xgzip", false), ("*", false),

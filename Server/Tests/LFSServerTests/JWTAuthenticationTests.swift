@@ -11,7 +11,7 @@ import Testing
 @testable import LFSServerJWT
 @testable import lfs_server
 
-/// An identity provider: a key, its file, and tokens signed by hand.
+/// An identity provider with a key, a key file and manually signed tokens.
 private struct Provider {
     let key = P256.Signing.PrivateKey()
     let kid: String
@@ -33,14 +33,14 @@ private struct Provider {
         try JSONSerialization.data(withJSONObject: ["keys": keys]).write(to: file)
     }
 
-    /// Names and values as JSON has them.
+    /// The claims of a valid token, as JSON values.
     static let good = [
         "iss": #""https://id.example""#, "aud": #""lfs""#, "sub": #""ann""#, "exp": "1800000300", "nbf": "1799999900",
     ]
 
     /// - Parameters:
-    ///   - changes: of the claims, as JSON; empty for one that is left out.
-    ///   - header: of its fields, which are texts.
+    ///   - changes: the changed claims as JSON. An empty value removes a claim.
+    ///   - header: the changed header fields, which are strings.
     func token(
         _ changes: [String: String] = [:], header: [String: String] = [:], sign: ((Data) throws -> Data)? = nil
     ) throws -> String {
@@ -56,7 +56,7 @@ private struct Provider {
     }
 }
 
-@Suite("M 3: a token of the app's identity provider", .timeLimit(.minutes(10)))
+@Suite("Tokens of an identity provider", .timeLimit(.minutes(10)))
 struct JWTAuthenticationTests {
     private func run(
         interval: Duration = .seconds(10), _ body: (JWTAuthentication, Provider, URL) async throws -> Void
@@ -71,7 +71,7 @@ struct JWTAuthenticationTests {
         }
     }
 
-    @Test("names the account; the audience may be one of several, and clocks may differ a little")
+    @Test("A valid token names the account, with several audiences and some clock skew")
     func good() async throws {
         try await run { (authentication, provider, _) async throws in
             for changes in [
@@ -82,7 +82,7 @@ struct JWTAuthenticationTests {
         }
     }
 
-    @Test("is refused: another issuer or audience, expired, not yet valid, without an end or a name")
+    @Test("A token with wrong, missing or expired claims is refused")
     func claims() async throws {
         try await run { (authentication, provider, _) async throws in
             for changes in [
@@ -96,7 +96,7 @@ struct JWTAuthenticationTests {
         }
     }
 
-    @Test("is refused: another key, one that it does not name, 'none', a public key as a secret, and what was changed")
+    @Test("A token with a wrong, missing or forged signature is refused")
     func signatures() async throws {
         try await run { (authentication, provider, _) async throws in
             let other = Provider(kid: "one")
@@ -120,7 +120,76 @@ struct JWTAuthenticationTests {
         }
     }
 
-    @Test("keys that change are read again, and those of before count while the file cannot be read")
+    @Test(arguments: [#"["x"]"#, #"["b64"]"#, "[]", "null", "7"])
+    func `A token with critical extensions is refused`(_ names: String) async throws {
+        try await run { (authentication, provider, _) async throws in
+            let plain = try provider.token()
+            let parts = plain.split(separator: ".")
+            let head = Provider.base64(
+                "{\"alg\":\"ES256\",\"kid\":\"one\",\"crit\":\(names)}".utf8)
+            let signed = Data("\(head).\(parts[1])".utf8)
+            let signature = try provider.key.signature(for: signed).rawRepresentation
+            let token = "\(head).\(parts[1]).\(Provider.base64(signature))"
+            #expect(try await authentication.name(ofToken: token) == nil)
+            #expect(try await authentication.name(ofToken: plain) == "ann")
+        }
+    }
+
+    @Test func `Only tokens of the allowed types are accepted`() async throws {
+        try await run { (authentication, provider, file) async throws in
+            for type in ["", "JWT", "jwt", "at+jwt", "application/at+jwt"] {
+                let token = try provider.token(header: ["typ": type])
+                #expect(try await authentication.name(ofToken: token) == "ann", "\(type)")
+            }
+            for type in ["logout+jwt", "secevent+jwt", "application/", "x"] {
+                let token = try provider.token(header: ["typ": type])
+                #expect(try await authentication.name(ofToken: token) == nil, "\(type)")
+            }
+            var options = JWTAuthenticationOptions(keys: file.path, issuer: "https://id.example", audience: "lfs")
+            options.now = { Provider.now }
+            options.types = ["at+jwt"]
+            let strict = try JWTAuthentication(options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            #expect(try await strict.name(ofToken: provider.token()) == nil)
+            #expect(try await strict.name(ofToken: provider.token(header: ["typ": ""])) == nil)
+            #expect(try await strict.name(ofToken: provider.token(header: ["typ": "at+JWT"])) == "ann")
+        }
+    }
+
+    @Test func `Opening and ending sessions counts towards the account's rate limit`() async throws {
+        try await run { authentication, provider, file in
+            let database = try SQLiteDatabase(path: file.deletingLastPathComponent().appending(path: "s.sqlite").path)
+            var options = SyncServiceOptions()
+            options.requestsPerSecond = 1
+            options.now = { Provider.now }
+            let service = try await SyncService(database, schema: SyncSchema(), options: options)
+            let router = Router()
+            router.addMiddleware { ReplyMiddleware() }
+            SessionRoutes(service, authenticator: authentication).add(to: router.group("v1/sessions"))
+            let jwt = try provider.token()
+            let other = try provider.token(["sub": #""bob""#])
+            try await serving(router) { server in
+                // The first request precedes the account and counts separately. The account then has ten.
+                for _ in 0..<11 {
+                    let reply = try await server.send(
+                        "POST", path: "/v1/sessions", headers: ["Authorization": "Bearer \(jwt)"])
+                    #expect(reply.status == 201)
+                }
+                let refused = try await server.send(
+                    "POST", path: "/v1/sessions", headers: ["Authorization": "Bearer \(jwt)"])
+                #expect(refused.status == 429 && refused.headers["retry-after"] == "1")
+                let token = try await service.addSession(account: "ann")
+                let kept = try await server.send(
+                    "DELETE", path: "/v1/sessions", headers: ["Authorization": "Bearer \(token)"])
+                #expect(kept.status == 429)
+                let bob = try await server.send(
+                    "POST", path: "/v1/sessions", headers: ["Authorization": "Bearer \(other)"])
+                #expect(bob.status == 201)
+            }
+            await database.close()
+        }
+    }
+
+    @Test("Changed keys are reloaded, and the old keys stay valid for an unreadable file")
     func rotation() async throws {
         try await run(interval: .zero) { authentication, provider, file in
             let next = Provider(kid: "two")
@@ -130,7 +199,8 @@ struct JWTAuthenticationTests {
             #expect(try await authentication.name(ofToken: provider.token()) == nil)
             try Data("{".utf8).write(to: file)
             #expect(try await authentication.name(ofToken: next.token()) == "ann")
-            // Of keys that are none the others count: one of a curve that nobody knows, and a point that is on none.
+            // Unusable keys do not affect the others: one has an unknown curve, the other a point that is not on its
+            // curve.
             let odd = ["kty": "EC", "crv": "secp256k1", "kid": "odd", "x": "AA", "y": "AA"]
             let broken = next.publicKey(["kid": "broken", "y": Provider.base64([UInt8](repeating: 7, count: 32))])
             try Provider.write([odd, broken, provider.publicKey()], to: file)
@@ -141,7 +211,7 @@ struct JWTAuthenticationTests {
         }
     }
 
-    @Test("a file of keys that are secret, of none, or that cannot be used does not start")
+    @Test("A key file with private, nameless or unusable keys is refused")
     func files() async throws {
         try await run { _, provider, file in
             let nameless = provider.publicKey().filter { $0.key != "kid" }
@@ -156,7 +226,7 @@ struct JWTAuthenticationTests {
         }
     }
 
-    @Test("opens a session, which opens sync, and is none itself; a session ends by its own token")
+    @Test("A provider's token opens and a session's token closes a session")
     func sessions() async throws {
         try await run { authentication, provider, file in
             let database = try SQLiteDatabase(path: file.deletingLastPathComponent().appending(path: "s.sqlite").path)
@@ -169,34 +239,37 @@ struct JWTAuthenticationTests {
             SyncRoutes(service).add(to: router.group("v1/sync"))
             let jwt = try provider.token()
             try await serving(router) { server in
-                func send(_ method: String, _ path: String, _ token: String, _ body: String = "") async throws
+                func send(_ method: String, path: String, token: String, body: String = "") async throws
                     -> RunningServer.Reply
-                { try await server.send(method, path, ["Authorization": "Bearer \(token)"], body: body) }
-                let opened = try await send("POST", "/v1/sessions", jwt, #"{"device":"Ann's phone"}"#)
+                { try await server.send(method, path: path, headers: ["Authorization": "Bearer \(token)"], body: body) }
+                let opened = try await send(
+                    "POST", path: "/v1/sessions", token: jwt, body: #"{"device":"Ann's phone"}"#)
                 #expect(opened.status == 201)
                 let fields = try JSONSerialization.jsonObject(with: opened.body) as? [String: String]
                 let token = try #require(fields?["token"])
-                #expect(try await send("GET", "/v1/sync/schema", token).status == 200)
-                #expect(try await send("GET", "/v1/sync/schema", jwt).status == 401)
+                #expect(try await send("GET", path: "/v1/sync/schema", token: token).status == 200)
+                #expect(try await send("GET", path: "/v1/sync/schema", token: jwt).status == 401)
                 #expect(try await service.sessions(account: "ann").map(\.device) == ["Ann's phone"])
-                // A session makes no other one.
-                #expect(try await send("POST", "/v1/sessions", token).status == 401)
-                #expect(try await send("POST", "/v1/sessions", "x").status == 401)
-                #expect(try await send("POST", "/v1/sessions", jwt, "{").status == 400)
-                #expect(try await send("POST", "/v1/sessions", jwt, #"{"device":"a\u001b[2J"}"#).status == 400)
-                #expect(try await send("POST", "/v1/sessions", jwt).status == 201)
-                let third = try await send("POST", "/v1/sessions", jwt)
+                // A session token cannot open another session.
+                #expect(try await send("POST", path: "/v1/sessions", token: token).status == 401)
+                #expect(try await send("POST", path: "/v1/sessions", token: "x").status == 401)
+                #expect(try await send("POST", path: "/v1/sessions", token: jwt, body: "{").status == 400)
+                #expect(
+                    try await send("POST", path: "/v1/sessions", token: jwt, body: #"{"device":"a\u001b[2J"}"#).status
+                        == 400)
+                #expect(try await send("POST", path: "/v1/sessions", token: jwt).status == 201)
+                let third = try await send("POST", path: "/v1/sessions", token: jwt)
                 #expect(third.status == 403 && third.text.contains("too_many"))
-                #expect(try await send("DELETE", "/v1/sessions", jwt).status == 401)
-                #expect(try await send("DELETE", "/v1/sessions", token).status == 204)
-                #expect(try await send("DELETE", "/v1/sessions", token).status == 401)
-                #expect(try await send("GET", "/v1/sync/schema", token).status == 401)
+                #expect(try await send("DELETE", path: "/v1/sessions", token: jwt).status == 401)
+                #expect(try await send("DELETE", path: "/v1/sessions", token: token).status == 204)
+                #expect(try await send("DELETE", path: "/v1/sessions", token: token).status == 401)
+                #expect(try await send("GET", path: "/v1/sync/schema", token: token).status == 401)
             }
             await database.close()
         }
     }
 
-    @Test("the options belong together, and to --database")
+    @Test("The options of the identity provider require each other and --database")
     func options() throws {
         let all = ["--jwt-keys", "k", "--jwt-issuer", "i", "--jwt-audience", "a"]
         let database = ["--database", "s.sqlite"]
@@ -204,7 +277,9 @@ struct JWTAuthenticationTests {
         #expect(options?.keys == "k" && options?.issuer == "i" && options?.audience == "a")
         #expect(options?.accountClaim == "email")
         #expect(try ServeCommand.parse(database).provider.options() == nil)
-        for wrong in [Array(all.prefix(4)), Array(all.suffix(4)), ["--jwt-claim", "email"], ["--session-days", "3"]] {
+        for wrong in [
+            Array(all.prefix(4)), Array(all.suffix(4)), ["--jwt-claim", "email"], ["--session-lifetime", "3d"],
+        ] {
             #expect(throws: (any Error).self, "\(wrong)") { try ServeCommand.parse(database + wrong) }
         }
         #expect(throws: (any Error).self) { try ServeCommand.parse(["--storage", "dir:d", "--tokens", "t"] + all) }

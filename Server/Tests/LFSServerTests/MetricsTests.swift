@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Metrics as text")
 struct MetricsTests {
-    @Test("Counters, gauges and durations are written as Prometheus reads them, whatever their labels say")
+    @Test("Counters, gauges and durations are written in Prometheus format")
     func text() {
         let metrics = TextMetrics()
         let counter = metrics.makeCounter(label: "lfs.uploads", dimensions: [("storage", "a\"b\\c\nd")])

@@ -8,17 +8,17 @@ import Glibc
 import Darwin
 #endif
 
-/// One request by hand, whose reply is handed over as it stands on the wire: nothing is taken apart but its chunks.
+/// A connection for one request. It returns the reply as it was sent, and decodes only the chunks.
 ///
 /// Owner: one task at a time.
 final class RawConnection: @unchecked Sendable {
-    // Unchecked: calls block, on a thread of their own, one after the other.
+    // Unchecked: the calls block in sequence on a separate thread.
     struct Failure: Error {}
 
     private let connection: Int32
     private var waiting: [UInt8] = []
     private var isChunked = false
-    /// Bytes of the body that are still to come, of one that is not in chunks.
+    /// The remaining bytes of a body that is not chunked.
     private var left = 0
 
     init(port: Int) throws {
@@ -43,15 +43,15 @@ final class RawConnection: @unchecked Sendable {
 
     deinit { close(connection) }
 
-    /// Sends a request, and returns the head of its reply.
-    func head(_ method: String, _ path: String, _ headers: [String: String], _ body: Data) async throws -> String {
+    /// Sends a request and returns the head of the reply.
+    func head(_ method: String, path: String, headers: [String: String], _ body: Data) async throws -> String {
         try await blocking { [self] in
             var text = "\(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
             for (name, value) in headers { text += "\(name): \(value)\r\n" }
             var bytes = Array((text + "\r\n").utf8) + Array(body)
-            // A server that refuses the request by its beginning reads no further.
+            // A server that refuses a request by its head does not read the rest.
             while !bytes.isEmpty {
-                let count = Self.send(connection, bytes)
+                let count = Self.send(connection, bytes: bytes)
                 guard count > 0 else { break }
                 bytes.removeFirst(count)
             }
@@ -69,7 +69,7 @@ final class RawConnection: @unchecked Sendable {
         }
     }
 
-    /// The next bytes of the body; nil at its end.
+    /// Returns the next bytes of the body, or nil at its end.
     func piece() async throws -> [UInt8]? {
         try await blocking { [self] in
             while true {
@@ -95,7 +95,7 @@ final class RawConnection: @unchecked Sendable {
         }
     }
 
-    private static func send(_ connection: Int32, _ bytes: [UInt8]) -> Int {
+    private static func send(_ connection: Int32, bytes: [UInt8]) -> Int {
         #if canImport(Glibc)
         Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         #else
@@ -119,12 +119,12 @@ final class RawConnection: @unchecked Sendable {
 }
 
 extension RunningServer {
-    /// The head of a reply, and its body as it was sent.
+    /// Returns the head of a reply and its body as it was sent.
     func raw(
-        _ method: String, _ path: String, _ headers: [String: String], _ body: Data
+        _ method: String, path: String, headers: [String: String], _ body: Data
     ) async throws -> (head: String, body: [UInt8]) {
         let connection = try RawConnection(port: port)
-        let head = try await connection.head(method, path, headers, body)
+        let head = try await connection.head(method, path: path, headers: headers, body)
         var bytes: [UInt8] = []
         while let piece = try await connection.piece() { bytes += piece }
         return (head, bytes)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LFSServer
 
-@Suite("Pieces that are read ahead", .timeLimit(.minutes(10)))
+@Suite("Read-ahead", .timeLimit(.minutes(10)))
 struct ReadAheadTests {
-    /// Ten pieces, of which each says how many were asked for before it was written.
+    /// A log of ten pieces, which records how many were requested before each write.
     private final class Story: Sendable {
         private let state = Mutex((asked: 0, atWrite: [Int](), written: [UInt8]()))
 
@@ -48,14 +48,14 @@ struct ReadAheadTests {
 
     private struct Broken: Error {}
 
-    /// Takes a piece only when one more was asked for, or, where none is to be, at once.
+    /// Writes a piece only after the next one was requested, or immediately if `isAwaiting` is false.
     private struct Writer: ResponseBodyWriter {
         let story: Story
         let isAwaiting: Bool
 
         mutating func write(_ buffer: ByteBuffer) async throws {
             let bytes = Array(buffer.readableBytesView)
-            // The first is written before it is known that the socket is quick.
+            // The first piece is written before the socket is known to be fast.
             while isAwaiting, bytes != [1], story.asked == Int(bytes[0]) {
                 try Task.checkCancellation()
                 await Task.yield()
@@ -67,7 +67,7 @@ struct ReadAheadTests {
         consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
     }
 
-    @Test("a quick socket takes a piece while the next is read, and all of them in their order")
+    @Test("For a fast socket, the next piece is read during the write")
     func quick() async throws {
         let story = Story()
         var writer: any ResponseBodyWriter = Writer(story: story, isAwaiting: true)
@@ -76,7 +76,7 @@ struct ReadAheadTests {
         #expect(story.asked == 11)
     }
 
-    @Test("for a slow socket none is read that it does not take")
+    @Test("For a slow socket, no piece is read ahead")
     func slow() async throws {
         let story = Story()
         var writer: any ResponseBodyWriter = Writer(story: story, isAwaiting: false)
@@ -85,7 +85,7 @@ struct ReadAheadTests {
         #expect(story.atWrite == Array(1...10))
     }
 
-    @Test("what fails while it is read ahead fails after the piece before")
+    @Test("A failed read-ahead fails after the previous piece was written")
     func failure() async throws {
         let story = Story()
         var writer: any ResponseBodyWriter = Writer(story: story, isAwaiting: true)

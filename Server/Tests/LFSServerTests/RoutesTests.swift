@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import LFSSigning
+import LFSSigningServer
 import Logging
 import Testing
 
@@ -32,7 +32,7 @@ struct RoutesTests {
     @Test func `a request without a token is refused before its body is looked at`() async throws {
         try await serving { server in
             for method in ["GET", "POST"] {
-                let reply = try await server.send(method, "/lfs", body: method == "POST" ? "{" : "")
+                let reply = try await server.send(method, path: "/lfs", body: method == "POST" ? "{" : "")
                 #expect(reply.status == 401 && reply.headers["www-authenticate"] == "Bearer")
             }
         }
@@ -47,7 +47,7 @@ struct RoutesTests {
                 ("/lfs/bytes/..%2f..%2fetc/passwd", "GET", "", 403),
             ]
             for (path, method, body, status) in cases {
-                let reply = try await server.send(method, path, ["Authorization": "alice"], body: body)
+                let reply = try await server.send(method, path: path, headers: ["Authorization": "alice"], body: body)
                 #expect(reply.status == status, "\(method) \(path)")
                 #expect(reply.headers["content-type"] == "application/json")
                 #expect(reply.headers["x-request-id"]?.isEmpty == false)
@@ -59,11 +59,11 @@ struct RoutesTests {
     @Test func `bytes go in and come out through the server's own URLs`() async throws {
         try await serving { server in
             func ask(_ text: String) async throws -> [String: Any] {
-                let reply = try await server.send("POST", "/lfs", ["Authorization": "alice"], body: text)
+                let reply = try await server.send("POST", path: "/lfs", headers: ["Authorization": "alice"], body: text)
                 let object = try JSONSerialization.jsonObject(with: reply.body)
                 return try #require(((object as? [String: Any])?["objects"] as? [[String: Any]])?.first)
             }
-            func target(_ answer: [String: Any], _ operation: String) throws -> String {
+            func target(_ answer: [String: Any], operation: String) throws -> String {
                 let action = (answer["actions"] as? [String: Any])?[operation] as? [String: Any]
                 return String(try #require(action?["href"] as? String).dropFirst("http://app.example".count))
             }
@@ -73,17 +73,18 @@ struct RoutesTests {
                     #"{"version":1,"operation":"upload","objects":[{"key":"space/one","size":3,"#
                         + #""sha256":"\#(sha256)"}]}"#
                 ),
-                "upload")
+                operation: "upload")
             for (body, status) in [("abd", 400), ("abcd", 403), ("abc", 200), ("abc", 412)] {
-                #expect(try await server.send("PUT", put, body: body).status == status, "\(body)")
+                #expect(try await server.send("PUT", path: put, body: body).status == status, "\(body)")
             }
             let get = try target(
-                try await ask(#"{"version":1,"operation":"download","objects":[{"key":"space/one"}]}"#), "download")
-            #expect(try await server.send("GET", get).text == "abc")
-            let part = try await server.send("GET", get, ["Range": "bytes=1-1"])
+                try await ask(#"{"version":1,"operation":"download","objects":[{"key":"space/one"}]}"#),
+                operation: "download")
+            #expect(try await server.send("GET", path: get).text == "abc")
+            let part = try await server.send("GET", path: get, headers: ["Range": "bytes=1-1"])
             #expect(part.status == 206 && part.text == "b")
-            #expect(try await server.send("GET", get, ["If-Match": "\"other\""]).status == 412)
-            #expect(try await server.send("GET", get + "0").status == 403)
+            #expect(try await server.send("GET", path: get, headers: ["If-Match": "\"other\""]).status == 412)
+            #expect(try await server.send("GET", path: get + "0").status == 403)
         }
     }
 }

@@ -2,10 +2,14 @@ import Foundation
 import FoundationNetworking
 import Hummingbird
 import HummingbirdCore
+import LFSServer
+import Logging
 import ServiceLifecycle
 import Testing
 
-/// Routes that are served on a free port of this machine.
+@testable import lfs_server
+
+/// Routes that are served on a free local port.
 struct RunningServer: Sendable {
     struct Reply {
         let status: Int
@@ -17,9 +21,9 @@ struct RunningServer: Sendable {
 
     let port: Int
 
-    /// - Parameter path: with its query, as it goes out.
+    /// - Parameter path: the encoded path with its query.
     func send(
-        _ method: String, _ path: String, _ headers: [String: String] = [:], body: String = ""
+        _ method: String, path: String, headers: [String: String] = [:], body: String = ""
     ) async throws -> Reply {
         var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
         request.httpMethod = method
@@ -34,9 +38,13 @@ struct RunningServer: Sendable {
     }
 }
 
-/// Serves the routes while the body runs, and ends as on a signal.
+/// Serves the routes while the body runs, and then shuts down as after a signal.
+///
+/// - Parameter closing: connections to close during the shutdown, and the delay after the start of the shutdown.
 func serving<Context: RequestContext>(
     _ router: Router<Context>, server: HTTPServerBuilder = .http1(),
+    closing: (connections: Connections, patience: Duration)? = nil,
+    logger: Logger = Logger(label: "test"),
     _ body: @escaping @Sendable (RunningServer) async throws -> Void
 ) async throws where Context.Source == ApplicationRequestContextSource {
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
@@ -46,8 +54,16 @@ func serving<Context: RequestContext>(
         onServerRunning: { channel in
             listening.yield(channel.localAddress?.port ?? 0)
             listening.finish()
-        })
-    let group = ServiceGroup(services: [application], logger: application.logger)
+        }, logger: logger)
+    let service: any Service
+    if let closing {
+        service = ClosingServer(
+            base: application, connections: closing.connections, patience: closing.patience,
+            address: ListenAddress(host: "127.0.0.1", port: 0))
+    } else {
+        service = application
+    }
+    let group = ServiceGroup(services: [service], logger: application.logger)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask {
             defer { listening.finish() }

@@ -1,1 +1,1 @@
-../../../Tests/LFSSyncTests/TLSProxy.swift
+../../../Tests/Sync/LFSSyncTests/TLSProxy.swift

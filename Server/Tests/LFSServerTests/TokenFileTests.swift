@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSServer
 
-@Suite("The file of tokens")
+@Suite("The token file")
 struct TokenFileTests {
     private func inFolder(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tokens-\(UUID().uuidString)")

@@ -2,9 +2,9 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// How bodies are coded on their way (RFC 9110, 8.4): not at all, or as gzip.
+/// The content coding of bodies (RFC 9110, section 8.4): identity or gzip.
 enum ContentCoding {
-    /// Whether a client takes a reply as gzip (RFC 9110, 12.5.3).
+    /// Returns true if the client accepts a reply as gzip (RFC 9110, section 12.5.3).
     static func takesGzip(_ request: Request) -> Bool {
         request.headers[values: .acceptEncoding].joined(separator: ",").split(separator: ",").contains { part in
             let words = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -14,10 +14,10 @@ enum ContentCoding {
         }
     }
 
-    /// A request's body as it was before it was coded. Of one that is larger than may be it is one byte more, and the
-    /// rest is not read.
+    /// Returns the decoded body of a request. If the body exceeds the limit, the result has one byte more than the
+    /// limit, and the rest is not read.
     ///
-    /// - Throws: `HTTPError` for a coding that is not known, and for a gzip that is none.
+    /// - Throws: `HTTPError` for an unknown coding and for invalid gzip data.
     static func body(of request: Request, limit: Int) async throws -> [UInt8] {
         switch request.headers[.contentEncoding]?.lowercased() {
         case nil, "identity":

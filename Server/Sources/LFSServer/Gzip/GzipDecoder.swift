@@ -1,21 +1,21 @@
 import CZlib
 
-/// Takes a compressed body apart as it comes in, up to a limit: what little bytes can unfold to is never held.
+/// A streaming decoder of a compressed body. It stops at a limit, so a decompression bomb is never held in memory.
 final class GzipDecoder {
     private let stream: UnsafeMutablePointer<z_stream>
     private let limit: Int
     private var isAtEnd = false
-    /// At most one byte more than the limit.
+    /// The decoded bytes, at most one more than the limit.
     private(set) var output: [UInt8] = []
 
-    /// Whether there is more than may be: nothing further is taken apart.
+    /// Indicates that the body exceeds the limit. The decoder then ignores further input.
     var isOverLimit: Bool { output.count > limit }
 
     init(limit: Int) throws(GzipFailure) {
         self.limit = limit
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 2^15 bytes of the past, whatever the sender has chosen, and 16 for the form of gzip alone.
+        // A window of 2^15 bytes accepts every sender's choice. The 16 selects the gzip format only.
         guard inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw .noMemory
         }
@@ -26,13 +26,15 @@ final class GzipDecoder {
         stream.deallocate()
     }
 
+    /// Decodes the next piece.
+    ///
     /// - Throws: ``GzipFailure``.
     func decode(_ bytes: [UInt8]) throws(GzipFailure) {
         let failure = bytes.withUnsafeBytes { input -> GzipFailure? in
             stream.pointee.next_in = input.zlibInput
             stream.pointee.avail_in = UInt32(input.count)
             while !isOverLimit {
-                // Something behind the end, which nobody would read.
+                // Data after the end would be ignored silently, so it is an error.
                 if isAtEnd { return stream.pointee.avail_in > 0 ? .invalid : nil }
                 let room = min(16 << 10, limit + 1 - output.count)
                 switch output.appendFromZlib(stream, limit: room, { inflate(stream, Z_NO_FLUSH) }) {
@@ -49,9 +51,9 @@ final class GzipDecoder {
         if let failure { throw failure }
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     ///
-    /// - Throws: ``GzipFailure/invalid`` for one that is cut off.
+    /// - Throws: ``GzipFailure/invalid`` if the data is truncated.
     func finish() throws(GzipFailure) -> [UInt8] {
         guard isAtEnd || isOverLimit else { throw .invalid }
         return output

@@ -1,14 +1,14 @@
 import CZlib
 
-/// Compresses a body as it comes about (gzip, RFC 1952): whoever has got a piece can read all of it.
+/// A streaming encoder of a body (gzip, RFC 1952). A client can decode each piece completely when it arrives.
 ///
-/// It holds 32 KiB, since streams that stay open hold it as long: of what zlib could remember by 256 KiB, lines of rows
-/// gain two parts in a hundred. The level is one of the quick ones for the same reason.
+/// The encoder holds 32 KiB, because an open stream holds it for its whole life. With zlib's 256 KiB, lines of rows
+/// would be only two percent smaller. The compression level is a fast one for the same reason.
 final class GzipEncoder {
     private let stream: UnsafeMutablePointer<z_stream>
 
     private static let level: Int32 = 3
-    /// 2^12 bytes of the past, and 16 for the form of gzip.
+    /// A window of 2^12 bytes. The 16 selects the gzip format.
     private static let windowBits: Int32 = 12 + 16
     private static let memoryLevel: Int32 = 5
 
@@ -26,20 +26,21 @@ final class GzipEncoder {
         stream.deallocate()
     }
 
-    /// All of a piece, compressed.
-    func encode(_ bytes: [UInt8]) throws(GzipFailure) -> [UInt8] { try run(bytes, Z_SYNC_FLUSH) }
+    /// Compresses a piece completely.
+    func encode(_ bytes: [UInt8]) throws(GzipFailure) -> [UInt8] { try run(bytes, flush: Z_SYNC_FLUSH) }
 
-    /// What stands at the end.
-    func finish() throws(GzipFailure) -> [UInt8] { try run([], Z_FINISH) }
+    /// Returns the final bytes of the stream.
+    func finish() throws(GzipFailure) -> [UInt8] { try run([], flush: Z_FINISH) }
 
-    private func run(_ bytes: [UInt8], _ flush: Int32) throws(GzipFailure) -> [UInt8] {
+    private func run(_ bytes: [UInt8], flush: Int32) throws(GzipFailure) -> [UInt8] {
         let (output, isDone) = bytes.withUnsafeBytes { input in
             var output: [UInt8] = []
             stream.pointee.next_in = input.zlibInput
             stream.pointee.avail_in = UInt32(input.count)
             while true {
                 let code = output.appendFromZlib(stream) { deflate(stream, flush) }
-                // All of it is out when there was room left; nothing to do is no error.
+                // Output space that remains shows that the input is compressed. `Z_BUF_ERROR` only means that there is
+                // no work left.
                 if code != Z_OK, code != Z_STREAM_END, code != Z_BUF_ERROR { return (output, false) }
                 if stream.pointee.avail_out > 0 { return (output, stream.pointee.avail_in == 0) }
             }
@@ -49,24 +50,24 @@ final class GzipEncoder {
     }
 }
 
-/// Why a body could not be compressed, or taken apart.
+/// An error of the compression or decompression of a body.
 enum GzipFailure: Error {
     case noMemory
-    /// It is no gzip, or one that is cut off, or that something follows.
+    /// The data is not gzip, is truncated, or has trailing bytes.
     case invalid
 }
 
 extension UnsafeRawBufferPointer {
-    /// As zlib takes it, which changes nothing of it.
+    /// The pointer type that zlib requires. zlib does not modify the input.
     var zlibInput: UnsafeMutablePointer<Bytef>? {
         UnsafeMutablePointer(mutating: bindMemory(to: Bytef.self).baseAddress)
     }
 }
 
 extension [UInt8] {
-    /// Adds what one call of zlib brings, at most 16 KiB.
+    /// Appends the output of one zlib call, at most 16 KiB.
     ///
-    /// - Returns: what the call returned.
+    /// - Returns: the result of the call.
     mutating func appendFromZlib(
         _ stream: UnsafeMutablePointer<z_stream>, limit: Int = 16 << 10, _ call: () -> Int32
     ) -> Int32 {

@@ -1,12 +1,12 @@
 public import Hummingbird
 
-/// Knows who comes with a request: by tokens of a file, or by those of the host's identity provider.
+/// A type that identifies the caller of a request by a token of a file or of the host's identity provider.
 ///
-/// The same user has the same name for ever, of 1 to 128 bytes without blanks.
+/// A user's name must never change. It has 1 to 128 bytes without blanks.
 public protocol Authenticator: Sendable {
-    /// nil for a request without a valid token.
+    /// Returns the caller's name, or nil for a request without a valid token.
     ///
-    /// - Throws: what keeps it from finding out.
+    /// - Throws: an error if the caller cannot be determined.
     func name(of request: Request) async throws -> String?
 }
 

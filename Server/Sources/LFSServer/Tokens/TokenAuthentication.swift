@@ -4,10 +4,10 @@ public import Hummingbird
 public import Logging
 import Synchronization
 
-/// Knows the users of a ``TokenFile``, and learns of changes to it within a second: a token that was revoked opens
-/// nothing from then on, without a restart.
+/// An authenticator for the users of a ``TokenFile``. It reloads a changed file within a second, so a revoked token is
+/// refused without a restart.
 ///
-/// Owner of its state: the mutex.
+/// The mutex owns its state.
 public final class TokenAuthentication: Sendable {
     private struct State {
         var file: TokenFile
@@ -19,10 +19,12 @@ public final class TokenAuthentication: Sendable {
     private let interval: Duration
     private let state: Mutex<State>
 
+    /// Reads the file.
+    ///
     /// - Parameters:
-    ///   - path: of the file.
-    ///   - logger: is told of a file that cannot be read any more. What it said last stays in effect then.
-    ///   - interval: how long what was read counts.
+    ///   - path: the path of the file.
+    ///   - logger: receives an error if the file becomes unreadable. The last valid content stays in effect.
+    ///   - interval: the time after which the file is read again.
     /// - Throws: ``TokenFile/Failure``.
     public init(path: String, logger: Logger, interval: Duration = .seconds(1)) throws {
         self.path = path
@@ -31,7 +33,7 @@ public final class TokenAuthentication: Sendable {
         state = Mutex(State(file: try TokenFile(path: path), looked: .now))
     }
 
-    /// The user of a request's bearer token (RFC 6750); nil without a valid one.
+    /// Returns the user of a request's bearer token (RFC 6750), or nil without a valid token.
     public func name(of request: Request) -> String? {
         BearerToken.text(of: request).flatMap { file().name(of: $0) }
     }
@@ -44,7 +46,7 @@ public final class TokenAuthentication: Sendable {
                 state.file = try TokenFile(path: path)
             } catch {
                 logger.error(
-                    "The file of tokens cannot be read: the users of before are served.",
+                    "The file of tokens cannot be read, so the previous users are served.",
                     metadata: ["error": "\(error)"])
             }
             return state.file

@@ -9,40 +9,41 @@ import Musl
 import Darwin
 #endif
 
-/// The users of a server, each with the SHA-256 of a token: a file of lines `<64 hex digits> <name>` that only its
-/// owner may read.
+/// The users of a server with the SHA-256 of their tokens, in a file of lines `<64 hex digits> <name>`. Only the owner
+/// may read the file.
 ///
-/// The tokens themselves are in no file. Whoever reads this one can use none of them: a token has 256 random bits, so
-/// that none can be guessed from its hash.
+/// The file does not contain the tokens, so a reader of the file cannot use them. A token has 256 random bits and
+/// cannot be guessed from its hash.
 public struct TokenFile: Sendable {
-    /// A user.
+    /// A token of a user.
     public struct Entry: Hashable, Sendable {
-        /// SHA-256 of the token, in lowercase hex.
+        /// The SHA-256 of the token, in lowercase hex.
         public let sha256: String
-        /// 1 to 64 of `A`-`Z`, `a`-`z`, `0`-`9`, `.`, `_`, `@` and `-`. What a user owns is noted under it: two tokens
-        /// of one name are one user's, and a name that is given to somebody else gives away what was stored.
+        /// The user's name: 1 to 64 of `A`-`Z`, `a`-`z`, `0`-`9`, `.`, `_`, `@` and `-`. The user's objects are
+        /// recorded under this name. Two tokens with one name belong to one user. A name that is given to another user
+        /// also gives that user the stored objects.
         public let name: String
     }
 
-    /// What is wrong with the file, and how to mend it.
+    /// An error of the file, with a message that explains the fix.
     public struct Failure: LocalizedError, Sendable, CustomStringConvertible {
-        /// A sentence for the person who runs the server.
+        /// A sentence for the administrator.
         public let description: String
 
-        /// The same as ``description``, for alerts.
+        /// The same text as ``description``, for alerts.
         public var errorDescription: String? { description }
     }
 
-    /// In the order of the file.
+    /// The entries in the order of the file.
     public private(set) var entries: [Entry]
     private let path: String
 
     /// Reads the file.
     ///
     /// - Parameters:
-    ///   - path: of the file.
-    ///   - mayBeMissing: whether a file that is not there counts as an empty one.
-    /// - Throws: ``Failure``: it cannot be read, others may read it, or a line is wrong.
+    ///   - path: the path of the file.
+    ///   - mayBeMissing: true to treat a missing file as an empty one.
+    /// - Throws: ``Failure`` if the file cannot be read, if others may read it, or if a line is wrong.
     public init(path: String, mayBeMissing: Bool = false) throws {
         self.path = path
         var status = stat()
@@ -50,7 +51,7 @@ public struct TokenFile: Sendable {
             guard errno == ENOENT, mayBeMissing else {
                 throw Failure(
                     description: "The file of tokens \(path) cannot be read: \(String(cString: strerror(errno))). "
-                        + "Make one: lfs-server token add --tokens \(path) NAME")
+                        + "Create one: lfs-server token add --tokens \(path) --account NAME")
             }
             entries = []
             return
@@ -72,26 +73,26 @@ public struct TokenFile: Sendable {
         }
     }
 
-    /// Who has a token; nil when nobody has. It takes the same time for every token.
+    /// Returns the owner of a token, or nil for an unknown token. The time does not depend on the token.
     public func name(of token: String) -> String? {
         let hash = Array(Self.hash(token).utf8)
         var found: String?
         for entry in entries {
-            // All of them are looked at, and all bytes of each.
+            // Compares all entries and all of their bytes, so that the time is constant.
             let difference = zip(entry.sha256.utf8, hash).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) }
             if difference == 0 { found = entry.name }
         }
         return found
     }
 
-    /// Makes a token for a user and adds it. The file is replaced in one step, with mode 0600.
+    /// Creates a token for a user and adds it. The file is replaced atomically, with mode 0600.
     ///
-    /// - Returns: the token, which is nowhere else.
+    /// - Returns: the token, which is stored nowhere else.
     /// - Throws: ``Failure``.
     public mutating func add(_ name: String) throws -> String {
         guard Self.isName(name) else {
             throw Failure(
-                description: "'\(Self.shown(name))' can be no name: use 1 to 64 letters, digits, '.', '_', '@' and '-'."
+                description: "'\(Self.shown(name))' is not a name. Use 1 to 64 letters, digits, '.', '_', '@' and '-'."
             )
         }
         let token =
@@ -105,9 +106,9 @@ public struct TokenFile: Sendable {
         return token
     }
 
-    /// Removes all tokens of a user. What the user has stored stays, and is the user's again with a new token.
+    /// Removes all tokens of a user. The user's objects stay, and are accessible again with a new token.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of removed tokens.
     /// - Throws: ``Failure``.
     public mutating func revoke(_ name: String) throws -> Int {
         let count = entries.count
@@ -120,34 +121,35 @@ public struct TokenFile: Sendable {
         let text = entries.map { "\($0.sha256) \($0.name)\n" }.joined()
         let made = "\(path).\(UUID().uuidString).new"
         let file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Self.failure("made", made) }
+        guard file >= 0 else { throw Self.failure("made", path: made) }
         let bytes = Array(text.utf8)
-        // A file of this size is written in one call, or the disk is full.
-        let isWhole = bytes.withUnsafeBytes { writeAll(file, $0) } && fchmod(file, 0o600) == 0 && fsync(file) == 0
+        // The write fails only if the disk is full.
+        let isWhole =
+            bytes.withUnsafeBytes { writeAll(file, bytes: $0) } && fchmod(file, 0o600) == 0 && fsync(file) == 0
         guard close(file) == 0, isWhole, rename(made, path) == 0 else {
-            let failure = Self.failure("written", path)
+            let failure = Self.failure("written", path: path)
             unlink(made)
             throw failure
         }
         let folder = open(
             (path as NSString).deletingLastPathComponent.isEmpty ? "." : (path as NSString).deletingLastPathComponent,
             O_RDONLY | O_CLOEXEC)
-        guard folder >= 0 else { throw Self.failure("written", path) }
+        guard folder >= 0 else { throw Self.failure("written", path: path) }
         fsync(folder)
         close(folder)
     }
 
-    private func writeAll(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    private func writeAll(_ file: Int32, bytes: UnsafeRawBufferPointer) -> Bool {
         var offset = 0
         while offset < bytes.count {
-            let count = write(file, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
+            let count = write(file, start: bytes.baseAddress?.advanced(by: offset), count: bytes.count - offset)
             guard count > 0 else { return false }
             offset += count
         }
         return true
     }
 
-    private func write(_ file: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+    private func write(_ file: Int32, start: UnsafeRawPointer?, count: Int) -> Int {
         #if canImport(Glibc)
         Glibc.write(file, start, count)
         #elseif canImport(Musl)
@@ -157,7 +159,7 @@ public struct TokenFile: Sendable {
         #endif
     }
 
-    private static func failure(_ participle: String, _ path: String) -> Failure {
+    private static func failure(_ participle: String, path: String) -> Failure {
         Failure(description: "The file \(path) could not be \(participle): \(String(cString: strerror(errno))).")
     }
 

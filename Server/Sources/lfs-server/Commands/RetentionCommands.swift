@@ -1,44 +1,47 @@
 import ArgumentParser
+import CommandLineOptions
 import LFSSyncServer
 
-/// Forgets deletions.
+/// A command that removes the records of old deletions.
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prune", abstract: "Forgets old deletions of shared rows, and sessions that have expired.",
+        commandName: "prune", abstract: "Removes records of old deletions, and expired sessions.",
         discussion: """
-            A device that was away for longer gets all rows of what it lacks again. Run it once a day; 'serve' may go \
-            on meanwhile.
+            A device that was offline for longer than --older-than starts over and receives all rows again. 'serve' \
+            does the same once a day after 90 days, and may run at the same time.
             """)
 
     @OptionGroup var sync: SyncStoreOptions
-    @Option(help: ArgumentHelp("Deletions that are older go.", valueName: "days"))
-    var olderThan = 90
+    @Option(
+        help: ArgumentHelp("Remove the records of deletions that are older.", valueName: "time"),
+        transform: TimeSpan.parseFinite)
+    var olderThan = TimeSpan.days(90)
 
     func validate() throws {
-        guard (1...36_500).contains(olderThan) else { throw ValidationError("--older-than has to be 1 day or more.") }
+        guard olderThan.seconds >= 86_400 else { throw ValidationError("--older-than has to be at least 1d.") }
     }
 
     func run() async throws {
-        let age = Duration.seconds(olderThan * 86_400)
+        let age = Duration.seconds(olderThan.seconds)
         let count = try await sync.withService { try await $0.prune(olderThan: age) }
-        Console.print("\(count) deletions were forgotten.")
+        Console.print("The records of \(count) deletions were removed.")
     }
 }
 
-/// Tells devices of a restore.
+/// A command that makes devices start over after a restore.
 struct RestoredCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restored",
-        abstract: "Tells all devices that the database was put back from a backup.",
+        abstract: "Makes all devices start over after the database was restored from a backup.",
         discussion: """
-            Run it after the restore and before 'serve'. Devices keep what they have, take what is there, and send \
-            what it lacks.
+            Run this command after the restore and before 'serve'. Devices keep their rows, receive the rows of the \
+            server, and send the rows that it lacks.
             """)
 
     @OptionGroup var sync: SyncStoreOptions
 
     func run() async throws {
         try await sync.withService { try await $0.restored() }
-        Console.print("Each device begins anew at its next sync.")
+        Console.print("Each device starts over at its next sync.")
     }
 }

@@ -1,20 +1,20 @@
 import ArgumentParser
 import LFSSyncServer
 
-/// Shows and changes what the database of shared rows is made of.
+/// A command that prints, checks and migrates the schema of the sync database.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "Prints, checks and migrates the tables of the rows that devices share.",
-        discussion: "'serve' checks and migrates by itself when it begins.",
+        commandName: "schema", abstract: "Prints, checks and migrates the tables of the sync database.",
+        discussion: "'serve' checks and migrates the tables when it starts.",
         subcommands: [Print.self, Check.self, Migrate.self])
 
     struct Print: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints the statements that make an empty database.")
+            abstract: "Prints the statements that create an empty database.")
 
-        @Option(help: ArgumentHelp("A database of the app. The uploader's by default.", valueName: "file"))
+        @Option(help: ArgumentHelp("A database of the app. The default is the uploader's schema.", valueName: "file"))
         var schemaFrom: String?
-        @Flag(help: "In the words of PostgreSQL. SQLite's by default.") var postgres = false
+        @Flag(help: "Print statements for PostgreSQL instead of SQLite.") var postgres = false
         @OptionGroup var sharing: SharingOptions
 
         func run() async throws {
@@ -27,14 +27,14 @@ struct SchemaCommand: AsyncParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Says what is not as the server has made it, and what a migration would do. Changes nothing.")
+            abstract: "Checks the database against the schema and prints what a migration would do. Changes nothing.")
 
         @OptionGroup var sync: SyncStoreOptions
 
         func run() async throws {
             let pending = try await sync.withStore { try await $0.pending() }
             guard !pending.isEmpty else {
-                Console.print("The database is as the schema wants it.")
+                Console.print("The database matches the schema.")
                 return
             }
             Console.print("-- 'lfs-server schema migrate' would run:")
@@ -44,7 +44,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     struct Migrate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Adds tables, columns and versions that the schema has come to have. Takes nothing away.")
+            abstract: "Adds the tables, columns and versions that the database lacks. Removes nothing.")
 
         @OptionGroup var sync: SyncStoreOptions
 

@@ -1,11 +1,12 @@
 import ArgumentParser
+import CommandLineOptions
 import CoreMetrics
 import Foundation
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
 import LFSServer
-import LFSSigning
+import LFSSigningServer
 import LFSSyncServer
 import Logging
 import MetricsText
@@ -14,96 +15,117 @@ import NIOSSL
 import ServiceLifecycle
 import UnixSignals
 
-/// Serves signed URLs, and rows that devices share.
+/// A command that serves signed URLs and sync.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Answers devices below /lfs and /v1/sync.",
+        commandName: "serve", abstract: "Serves signed URLs below /lfs and sync below /v1/sync.",
+        usage: "lfs-server serve (--storage <storage> --tokens <file> | --database <file>) [<options>]",
         discussion: """
-            With --storage, devices use signed+http://HOST:PORT/lfs, or signed+https://…, with a token of 'lfs-server \
-            token add'; with dir:PATH it stores the bytes itself. With --database, devices share rows, with a token of \
-            'lfs-server session add'. With both that token opens /lfs as well. SIGTERM and SIGINT end it when what is \
-            under way is done, at the latest after ten seconds.
+            With --storage, devices use the storage signed+http://HOST:PORT/lfs, or
+            signed+https://…, with a token of 'token add'. With --database, devices share
+            rows, with a token of 'session add'. With both, this token also opens /lfs.
+
+            SIGTERM and SIGINT let running requests finish. A new certificate needs a
+            restart. 'lfs-server help options' shows all options.
             """)
 
-    @Option(help: "Address and port.")
+    @Option(help: "The address and port of the server.")
     var listen = "127.0.0.1:8585"
 
     @Option(
         help: ArgumentHelp(
-            "Where the bytes are: dir:PATH, s3://bucket/prefix, or azure://account/container/prefix.",
+            "The storage of the objects: dir:PATH, s3://bucket/prefix, or azure://account/container/prefix.",
             valueName: "storage"))
     var storage: String?
 
     @Option(
         help: ArgumentHelp(
-            "The file of tokens, without --database. What the server signs with stands beside it, as FILE.secret.",
+            "The token file, for use without --database. The signing secret is stored next to it, as FILE.secret.",
             valueName: "file"))
     var tokens: String?
 
     @Option(
         help: ArgumentHelp(
-            "The database of the rows that devices share: a file of SQLite, made if it is missing, or "
-                + "postgres://USER@HOST/NAME with the password in PGPASSWORD or ~/.pgpass.", valueName: "file|url"))
+            "The sync database: an SQLite file, which is created if it is missing, or postgres://USER@HOST/NAME "
+                + "with the password in PGPASSWORD or ~/.pgpass.", valueName: "file|url"))
     var database: String?
 
     @Option(
         help: ArgumentHelp(
-            "The file of what the server signs with, if it does not stand beside --tokens or the database. Servers "
-                + "that share a database share a copy of it.", valueName: "file"))
+            "The file of the signing secret, if it is not next to --tokens or the database. All servers of one "
+                + "database need a copy of the same file.", valueName: "file", visibility: .hidden))
     var secret: String?
 
     @Option(
         help: ArgumentHelp(
-            "A database of the app, whose synced tables the server has as well. The uploader's by default.",
-            valueName: "file"))
+            "A database of the app. The server syncs the same tables. The default is the uploader's schema.",
+            valueName: "file", visibility: .hidden))
     var schemaFrom: String?
 
-    @OptionGroup var sharing: SharingOptions
-    @OptionGroup var syncLimits: SyncLimitOptions
-    @OptionGroup var provider: ProviderOptions
-    @OptionGroup var sessionLimit: SessionLimitOption
+    @OptionGroup(title: "Sharing", visibility: .hidden) var sharing: SharingOptions
+    @OptionGroup(title: "Sync", visibility: .hidden) var syncLimits: SyncLimitOptions
+    @OptionGroup(title: "Identity provider", visibility: .hidden) var provider: ProviderOptions
+    @OptionGroup(title: "Sync", visibility: .hidden) var sessionLimit: SessionLimitOption
 
     @Option(
         help: ArgumentHelp(
-            "Connections at once; more of them wait. \(ConnectionLimit.usual) by default, or as many as the process's "
-                + "limit of descriptors lets be.", valueName: "count"))
+            "The number of concurrent connections. Further ones wait. The default is \(ConnectionLimit.usual), or "
+                + "less if the process's limit of file descriptors requires it.", valueName: "count",
+            visibility: .hidden))
     var connections: Int?
 
     @Flag(
-        help: """
-            Tell devices which account has a name, so that they share something with it. Each of them can find out \
-            then which names there are.
-            """)
+        help: ArgumentHelp(
+            """
+            Let devices look up the account with a given name, so that they can share rows with it. Every device \
+            can then find out which names exist.
+            """, visibility: .hidden))
     var nameAccounts = false
 
     @Option(
         help: ArgumentHelp(
-            "After how long the server removes the object of a deleted file, whose device may be lost. With --database "
-                + "and --storage.", valueName: "seconds"))
-    var removeAfter = 86_400
+            "The delay after which the server removes the object of a deleted file, in case the device that deleted "
+                + "it is lost. For --database with --storage.", valueName: "time", visibility: .hidden),
+        transform: TimeSpan.parseFinite)
+    var removeAfter = TimeSpan.days(1)
 
-    @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The server's certificate chain, a PEM file.", valueName: "file"))
     var certificate: String?
 
-    @Option(help: ArgumentHelp("The certificate's key, as PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
     var key: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where devices reach /lfs, if it is not the address: https://app.example/lfs.", valueName: "url"))
+            "The URL of /lfs for devices, if it differs from --listen: https://app.example/lfs.", valueName: "url"))
     var url: String?
 
-    @Flag(help: "Listen for more than this machine without TLS, because a proxy in front has it.")
+    @Flag(
+        help: """
+            A proxy in front provides TLS and limits the connections per address. The server may then listen without \
+            TLS on addresses other than loopback, does not limit connections per address, and logs the client's \
+            address from X-Forwarded-For.
+            """)
     var behindProxy = false
 
-    @Option(help: ArgumentHelp("Address and port of /metrics, in the text format of Prometheus.", valueName: "address"))
+    @Option(help: ArgumentHelp("The address and port of /metrics, in Prometheus text format.", valueName: "address"))
     var metrics: String?
 
-    @Option(help: ArgumentHelp("Bytes of the largest object.", valueName: "bytes"))
-    var largestObject: Int64?
+    @Option(help: ArgumentHelp("The maximum size of an object, such as 5GiB.", valueName: "size", visibility: .hidden))
+    var largestObject: ByteSize?
 
-    @Option(help: ArgumentHelp("How long a signed URL is valid.", valueName: "seconds"))
-    var expires: Int64 = 900
+    @Option(
+        help: ArgumentHelp("How long a signed URL is valid.", valueName: "time", visibility: .hidden),
+        transform: TimeSpan.parseFinite)
+    var urlLifetime = TimeSpan.minutes(15)
+
+    @Option(
+        help: ArgumentHelp(
+            "The space on the disk that uploads leave free, with --storage dir:PATH. By default 1GiB.",
+            valueName: "size", visibility: .hidden))
+    var reserve: ByteSize?
+
+    @OptionGroup(visibility: .hidden) var end: EndOptions
 
     func validate() throws {
         guard storage != nil || database != nil else {
@@ -113,82 +135,100 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError(
                 tokens == nil
                     ? "--storage needs --tokens, unless --database has the sessions that may use it."
-                    : "--tokens is for --storage without --database, whose sessions open both.")
+                    : "--tokens cannot be used with --database, whose sessions also grant access to --storage.")
         }
         if let database, SyncStoreOptions.isPostgres(database), storage != nil, secret == nil {
             throw ValidationError(
-                "--storage with a database of PostgreSQL needs --secret FILE: what the server signs with. It is made "
+                "--storage with a PostgreSQL database needs --secret FILE, the signing secret. The file is created "
                     + "if it is missing.")
         }
-        guard secret == nil || storage != nil else { throw ValidationError("--secret belongs to --storage.") }
+        guard secret == nil || storage != nil else { throw ValidationError("--secret needs --storage.") }
         let isPlain = schemaFrom == nil && sharing.container.isEmpty && sharing.partners == nil && !nameAccounts
         guard isPlain || database != nil else {
-            throw ValidationError("--schema-from, --container, --partners and --name-accounts belong to --database.")
+            throw ValidationError("--schema-from, --container, --partners and --name-accounts need --database.")
         }
-        guard !syncLimits.areGiven || database != nil else {
-            throw ValidationError("--requests-per-second, --live-seconds and --reject-stale belong to --database.")
+        guard !syncLimits.isGiven || database != nil else {
+            throw ValidationError("--requests-per-second, --stream-lifetime and --reject-stale need --database.")
         }
-        guard !provider.areGiven || database != nil else {
-            throw ValidationError("--jwt-keys belongs to --database.")
+        guard !provider.isGiven || database != nil else {
+            throw ValidationError("--jwt-keys needs --database.")
         }
-        guard (0...315_360_000).contains(removeAfter) else {
-            throw ValidationError("--remove-after has to be from 0 to 315360000.")
+        guard removeAfter.seconds <= 315_360_000 else {
+            throw ValidationError("--remove-after has to be at most 10y.")
         }
-        guard removeAfter == 86_400 || (database != nil && storage != nil) else {
-            throw ValidationError("--remove-after belongs to --database with --storage.")
+        guard removeAfter.seconds == 86_400 || (database != nil && storage != nil) else {
+            throw ValidationError("--remove-after needs --database and --storage.")
         }
         guard connections.map({ (1...1_000_000).contains($0) }) ?? true else {
             throw ValidationError("--connections has to be from 1 to 1000000.")
         }
-        guard (certificate == nil) == (key == nil) else {
-            throw ValidationError("--certificate and --key belong together: write both.")
+        guard urlLifetime.seconds >= 1 else { throw ValidationError("--url-lifetime has to be at least 1s.") }
+        guard reserve == nil || storage?.hasPrefix("dir:") == true else {
+            throw ValidationError("--reserve needs --storage dir:PATH.")
         }
-        guard try certificate != nil || behindProxy || Self.address(listen, "--listen").isLoopback else {
+        guard (certificate == nil) == (key == nil) else {
+            throw ValidationError("--certificate and --key belong together. Give both.")
+        }
+        guard try certificate != nil || behindProxy || Self.address(listen, option: "--listen").isLoopback else {
             throw ValidationError(
-                "Without TLS tokens can be read on the way: give --certificate and --key, or --behind-proxy.")
+                "Without TLS, others can read tokens on the network. Give --certificate and --key, or --behind-proxy.")
         }
     }
 
     func run() async throws {
-        let logger = Logger(label: "lfs-server") { StreamLogHandler.standardError(label: $0) }
-        let address = try Self.address(listen, "--listen")
+        let logger = Logger(label: "lfs-server") { QuotingLogHandler.standardError(label: $0) }
+        let address = try Self.address(listen, option: "--listen")
         let connections = try ConnectionLimit.allow(connections)
         let text = TextMetrics()
         MetricsSystem.bootstrap(text)
         var limits = SigningLimits()
-        limits.largestObject = largestObject
-        limits.expiry = .seconds(expires)
+        limits.largestObject = largestObject?.bytes
+        limits.expiry = .seconds(urlLifetime.seconds)
         let publicURL = try publicURL(address)
         let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
         var syncOptions = syncLimits.options()
         syncOptions.sessionLimit = sessionLimit.sessionLimit
         syncOptions.namesAccounts = nameAccounts
-        syncOptions.removalDelay = storage.map { _ in .seconds(removeAfter) }
+        syncOptions.removalDelay = storage.map { _ in .seconds(removeAfter.seconds) }
         let parts = try await ServedParts(
             storage: storage, tokens: tokens, secret: secret, store: store, syncOptions: syncOptions,
-            provider: provider, limits: limits, publicURL: publicURL, logger: logger)
-        var services: [any Service] = [try application(parts, address, publicURL, connections, logger)]
+            provider: provider, limits: limits, reserve: reserve?.bytes ?? 1 << 30, publicURL: publicURL, logger: logger
+        )
+        var connectionLimits = ConnectionLimits()
+        if behindProxy { connectionLimits.connectionsPerAddress = nil }
+        let open = Connections(connectionLimits, logger: logger)
+        let server = try application(
+            parts, address: address, publicURL: publicURL, connections: connections, open: open, logger: logger)
+        var services: [any Service] = [
+            ClosingServer(base: server, connections: open, patience: end.patience, address: address)
+        ]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
+        if let sync = parts.sync { services.insert(Retention(sync: sync, logger: logger), at: 0) }
         if let sync = parts.sync, let signing = parts.signing {
             services.insert(ObjectRemoval(sync: sync, signing: signing, logger: logger), at: 0)
         }
-        // Those that come last are asked to end first.
+        // The first service is shut down last. It ends the work that continues after the requests.
+        services.insert(parts, at: 0)
+        // The last services are shut down first.
         if let sync = parts.sync { services.append(OpenStreamsEnd(sync: sync)) }
-        if let metrics { services.append(Self.metrics(text, at: try Self.address(metrics, "--metrics"), logger)) }
+        if let metrics {
+            let open = Connections(logger: logger)
+            let address = try Self.address(metrics, option: "--metrics")
+            let server = Self.metrics(text, at: address, connections: open, logger: logger)
+            services.append(
+                ClosingServer(
+                    base: server, connections: open, patience: .seconds(1), address: address, option: "--metrics"))
+        }
         var configuration = ServiceGroupConfiguration(
-            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // Ten seconds in all: whoever asks for the end kills soon after.
-        configuration.maximumGracefulShutdownDuration = .seconds(7)
-        configuration.maximumCancellationDuration = .seconds(3)
+            services: services, gracefulShutdownSignals: EndSignals.all(), logger: logger)
+        end.apply(to: &configuration)
         let group = ServiceGroup(configuration: configuration)
         try await group.run()
-        // What nobody waits for any more goes on after the requests.
-        await parts.shutdown()
     }
 
-    private static func address(_ text: String, _ option: String) throws -> ListenAddress {
+    private static func address(_ text: String, option: String) throws -> ListenAddress {
         guard let address = ListenAddress(text) else {
-            throw ValidationError("\(option) is no address: write 127.0.0.1:8585 or [::1]:8585.")
+            throw ValidationError("\(option) is not an address with a port. Write 127.0.0.1:8585 or [::1]:8585.")
         }
         return address
     }
@@ -200,30 +240,30 @@ struct ServeCommand: AsyncParsableCommand {
             guard let found = URL(string: url), ["http", "https"].contains(found.scheme), found.host?.isEmpty == false,
                 found.query == nil, found.fragment == nil, found.user == nil
             else {
-                throw ValidationError("--url is not where devices reach the server: write https://app.example/lfs.")
+                throw ValidationError("--url is not a URL of the server. Write it as https://app.example/lfs.")
             }
             return found
         }
         guard address.port != 0, !["0.0.0.0", "::"].contains(address.host),
             let found = URL(string: "\(scheme)://\(address)/lfs")
-        else { throw ValidationError("Nobody knows how devices reach that address: give --url.") }
+        else { throw ValidationError("Devices cannot connect to the address of --listen. Give --url.") }
         return found
     }
 
     private func application(
-        _ parts: ServedParts, _ address: ListenAddress, _ publicURL: URL, _ connections: ConnectionLimit,
-        _ logger: Logger
+        _ parts: ServedParts, address: ListenAddress, publicURL: URL, connections: ConnectionLimit,
+        open: Connections, logger: Logger
     ) throws -> some ApplicationProtocol {
         let router = Router(context: ServerContext.self)
         router.addMiddleware {
             MetricsMiddleware()
-            ReplyMiddleware()
+            ReplyMiddleware(trustsForwardedFor: behindProxy)
             ContinueMiddleware()
         }
         router.get("health") { _, _ in "ok\n" }
         parts.addRoutes(to: router)
         return Application(
-            router: router, server: try channel(),
+            router: router, server: try channel(open),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(connections.count)),
@@ -232,39 +272,44 @@ struct ServeCommand: AsyncParsableCommand {
             }, logger: logger)
     }
 
-    /// - Parameter patience: how long the head of a request may take, and a connection wait for the next. It is counted
-    ///   from the end of the reply before, and not from the last byte: one byte a second holds no connection.
-    static func http(_ patience: TimeAmount = .seconds(60)) -> HTTP1Channel.Configuration {
+    /// - Parameters:
+    ///   - patience: the time limit of a request head, and the time that a connection may wait for the next request. It
+    ///     is counted from the end of the previous reply, not from the last byte. A client that sends one byte per
+    ///     second cannot hold a connection.
+    ///   - connections: the connections of the server.
+    static func http(
+        _ patience: TimeAmount = .seconds(60), connections: Connections
+    ) -> HTTP1Channel.Configuration {
         .init(
-            additionalChannelHandlers: [UnsentLimit()], idleTimeout: patience,
+            additionalChannelHandlers: [UnsentLimit(), connections.handler()], idleTimeout: patience,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
     }
 
-    func channel() throws -> HTTPServerBuilder {
-        let http = HTTPServerBuilder.http1(configuration: Self.http())
+    func channel(_ connections: Connections) throws -> HTTPServerBuilder {
+        let http = HTTPServerBuilder.http1(configuration: Self.http(connections: connections))
         guard let certificate, let key else { return http }
         do {
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
             configuration.minimumTLSVersion = .tlsv12
-            // Now, and not with the first connection: a key of another pair is found here.
+            // Creates the context at the start, so that a mismatched key is reported before the first connection.
             _ = try NIOSSLContext(configuration: configuration)
             return try .tls(http, tlsConfiguration: configuration)
         } catch {
             throw ValidationError(
-                "The files for TLS cannot be used: \(error). Both have to be PEM, and belong together.")
+                "The files of --certificate and --key cannot be used: \(error). Both have to be PEM and match.")
         }
     }
 
     private static func metrics(
-        _ text: TextMetrics, at address: ListenAddress, _ logger: Logger
+        _ text: TextMetrics, at address: ListenAddress, connections: Connections, logger: Logger
     ) -> some ApplicationProtocol {
         let router = Router()
         router.get("metrics") { _, _ in text.text() }
         return Application(
-            router: router, server: .http1(configuration: Self.http()),
+            router: router, server: .http1(configuration: Self.http(connections: connections)),
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
             logger: logger)
     }

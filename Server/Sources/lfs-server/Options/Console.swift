@@ -1,25 +1,33 @@
 import Foundation
 
-/// What commands print.
+/// The output of commands.
 enum Console {
-    /// A line on standard output, at once: another program may wait for it.
+    /// Prints a line on the standard output immediately, because another program may wait for it.
     ///
-    /// Where it cannot be written the process ends: with 141 when its reader has gone, as a signal would have it, and
-    /// otherwise with a message and 1.
+    /// If the write fails, the process ends. The status is 141 if the reader has closed the pipe, as after a signal.
+    /// Otherwise it is 1, with a message.
     static func print(_ line: String) {
         do {
             try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
         } catch {
             let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-            // 'lfs-server schema print | head': whoever read the results has seen enough.
+            // As in 'lfs-server schema print | head', where the reader stops early.
             if cause?.code == Int(EPIPE) { exit(141) }
             message("lfs-server: The results cannot be written: \((cause ?? error as NSError).localizedDescription)")
             exit(1)
         }
     }
 
-    private static func message(_ line: String) {
-        // There is nobody to tell that this cannot be written either.
+    /// Prints a value as a line of JSON on the standard output.
+    static func print(json value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// Prints a line on the standard error.
+    static func message(_ line: String) {
+        // An error of this write cannot be reported.
         try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
     }
 }

@@ -1,17 +1,17 @@
-/// Where the server listens, as it is written on the command line: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+/// The address of the server as a command-line argument: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
 struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A host name or an address, without brackets.
+    /// A host name or an address without brackets.
     let host: String
-    /// From 0 to 65535; the system chooses one for 0.
+    /// A port from 0 to 65535. For 0, the system chooses one.
     let port: Int
 
-    /// An address by its parts.
+    /// Creates an address from its parts.
     init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
 
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// - Returns: nil for anything but a host and a port.
     init?(_ text: String) {
@@ -27,15 +27,16 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Whether only this machine can reach it.
+    /// Indicates that only this machine can reach the address.
     var isLoopback: Bool {
         ["localhost", "::1"].contains(host.lowercased()) || host.hasPrefix("127.") && Self.isIPv4(host)
     }
 
-    /// As it stands in a URL.
+    /// The address in the form of a URL.
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// Whether a text is an address of four numbers, and so is no name that somebody could let point elsewhere.
+    /// Returns true if a text is an IPv4 address. A host name such as `127.evil.example` could resolve to another
+    /// machine.
     static func isIPv4(_ text: String) -> Bool {
         let numbers = text.split(separator: ".", omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil && $0.allSatisfy(\.isNumber) }

@@ -1,51 +1,53 @@
 import ArgumentParser
+import CommandLineOptions
 import LFSServerJWT
 
-/// Whose tokens open sessions: those of the app's identity provider.
+/// The options of the app's identity provider, whose tokens open sessions.
 struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The public keys of the app's identity provider, as JSON Web Key Set: with a token of it a device opens its \
-            session by POST /v1/sessions. Read again when it has changed.
+            The public keys of the app's identity provider, a JSON Web Key Set. A device opens its session with a \
+            token of the provider by POST /v1/sessions. The server reads the file again after a change.
             """, valueName: "file"))
     var jwtKeys: String?
 
-    @Option(help: ArgumentHelp("What 'iss' of its tokens is.", valueName: "text"))
+    @Option(help: ArgumentHelp("The required issuer, 'iss', of the provider's tokens.", valueName: "text"))
     var jwtIssuer: String?
 
-    @Option(help: ArgumentHelp("What has to be in 'aud' of its tokens.", valueName: "text"))
+    @Option(help: ArgumentHelp("The required audience, 'aud', of the provider's tokens.", valueName: "text"))
     var jwtAudience: String?
 
-    @Option(help: ArgumentHelp("The claim that names the account, the same for ever.", valueName: "name"))
+    @Option(help: ArgumentHelp("The claim that names the account. Its value must never change.", valueName: "name"))
     var jwtClaim = "sub"
 
     @Option(
         help: ArgumentHelp(
-            "How long a session lasts that was opened so; until it is revoked by default.", valueName: "days"))
-    var sessionDays: Int?
+            "The lifetime of these sessions. Without it they last until they are revoked.", valueName: "time"),
+        transform: TimeSpan.parseFinite)
+    var sessionLifetime: TimeSpan?
 
-    /// Whether any of them was written.
-    var areGiven: Bool {
-        jwtKeys != nil || jwtIssuer != nil || jwtAudience != nil || jwtClaim != "sub" || sessionDays != nil
+    /// Indicates that at least one of the options is given.
+    var isGiven: Bool {
+        jwtKeys != nil || jwtIssuer != nil || jwtAudience != nil || jwtClaim != "sub" || sessionLifetime != nil
     }
 
-    var lifetime: Duration? { sessionDays.map { .seconds($0 * 86_400) } }
+    var lifetime: Duration? { sessionLifetime?.duration }
 
     func validate() throws {
-        guard !areGiven || jwtKeys != nil && jwtIssuer?.isEmpty == false && jwtAudience?.isEmpty == false else {
+        guard !isGiven || jwtKeys != nil && jwtIssuer?.isEmpty == false && jwtAudience?.isEmpty == false else {
             throw ValidationError(
                 """
-                --jwt-keys, --jwt-issuer and --jwt-audience belong together, and --jwt-claim and --session-days to \
-                them.
+                --jwt-keys, --jwt-issuer and --jwt-audience belong together, and --jwt-claim and --session-lifetime \
+                need them.
                 """)
         }
-        guard sessionDays.map({ (1...36_500).contains($0) }) ?? true else {
-            throw ValidationError("--session-days has to be 1 or more.")
+        guard sessionLifetime.map({ $0.seconds >= 60 }) ?? true else {
+            throw ValidationError("--session-lifetime has to be at least 1m.")
         }
     }
 
-    /// nil without a provider.
+    /// Returns the options, or nil without a provider.
     func options() -> JWTAuthenticationOptions? {
         guard let jwtKeys, let jwtIssuer, let jwtAudience else { return nil }
         var options = JWTAuthenticationOptions(keys: jwtKeys, issuer: jwtIssuer, audience: jwtAudience)

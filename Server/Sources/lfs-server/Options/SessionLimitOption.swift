@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// How many sessions an account may have, where sessions are made.
+/// The maximum number of sessions per account, for commands that create sessions.
 struct SessionLimitOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Sessions of an account at the most.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of sessions of an account.", valueName: "count"))
     var sessionLimit = 50
 
     func validate() throws {

@@ -1,28 +1,28 @@
 import ArgumentParser
 import LFSSyncServer
 
-/// What accounts share, which a database of the app does not say.
+/// The sharing rules of accounts, which are not part of the app's database.
 struct SharingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Tables of a shared container: album:album_user:album_file:lfs_file, which are the containers, their \
-            members, their links, and what those lead to. May be there more than once.
+            The tables of shared containers, as in album:album_user:album_file:lfs_file: the containers, their \
+            members, their links, and the table that the links refer to. Can be given several times.
             """, valueName: "tables"))
     var container: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The table of partners and its columns: partner:sharedByID:sharedWithID.", valueName: "table"))
+            "The table of partners and its two columns: partner:sharedByID:sharedWithID.", valueName: "table"))
     var partners: String?
 
-    /// The schema with what is shared.
+    /// Returns the schema with the sharing rules.
     func adding(to schema: SyncSchema) throws -> SyncSchema {
         var schema = schema
         for text in container {
             let names = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             guard names.count == 4, !names.contains("") else {
-                throw ValidationError("--container has to be four tables, as in album:album_user:album_file:lfs_file.")
+                throw ValidationError("--container must name four tables, as in album:album_user:album_file:lfs_file.")
             }
             schema.containers.append(.init(names[0], members: names[1], links: names[2], of: names[3]))
         }
@@ -30,7 +30,7 @@ struct SharingOptions: ParsableArguments {
             let names = partners.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             guard names.count == 3, !names.contains("") else {
                 throw ValidationError(
-                    "--partners has to be a table and two columns, as in partner:sharedByID:sharedWithID.")
+                    "--partners must name a table and two columns, as in partner:sharedByID:sharedWithID.")
             }
             schema.partners = .init(names[0], from: names[1], to: names[2])
         }

@@ -1,41 +1,42 @@
 import ArgumentParser
+import CommandLineOptions
 import LFSSyncServer
 
-/// How much devices that share rows may ask, and what becomes of their conflicts.
+/// The limits of sync requests, and the conflict rules.
 struct SyncLimitOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Requests of an account to /v1/sync, each second on average.", valueName: "count"))
+    @Option(help: ArgumentHelp("Requests to /v1/sync per account and second, on average.", valueName: "count"))
     var requestsPerSecond = 10
 
     @Option(
         help: ArgumentHelp(
-            "After how long a stream that stays open ends, so that the device asks again. Less than what a proxy in "
-                + "front allows.", valueName: "seconds"))
-    var liveSeconds = 600
+            "The time after which an open stream ends and the device connects again. Choose less than the timeout of "
+                + "a proxy in front.", valueName: "time"), transform: TimeSpan.parseFinite)
+    var streamLifetime = TimeSpan.minutes(10)
 
     @Option(
         help: ArgumentHelp(
             """
-            A table in which a change is refused if the row has changed since the device saw it; in the others the \
-            later arrival wins. May be there more than once.
+            A table in which the server refuses a change to a row that has changed since the device received it. \
+            In other tables the change that arrives last wins. Can be given several times.
             """, valueName: "table"))
     var rejectStale: [String] = []
 
-    /// Whether any of them was written.
-    var areGiven: Bool { requestsPerSecond != 10 || liveSeconds != 600 || !rejectStale.isEmpty }
+    /// Indicates that at least one of the options is given.
+    var isGiven: Bool { requestsPerSecond != 10 || streamLifetime.seconds != 600 || !rejectStale.isEmpty }
 
     func validate() throws {
         guard (1...1_000_000).contains(requestsPerSecond) else {
             throw ValidationError("--requests-per-second has to be from 1 to 1000000.")
         }
-        guard (30...86_400).contains(liveSeconds) else {
-            throw ValidationError("--live-seconds has to be from 30 to 86400.")
+        guard (30...86_400).contains(streamLifetime.seconds) else {
+            throw ValidationError("--stream-lifetime has to be from 30s to 1d.")
         }
     }
 
     func options() -> SyncServiceOptions {
         var options = SyncServiceOptions()
         options.requestsPerSecond = requestsPerSecond
-        options.longestStream = .seconds(liveSeconds)
+        options.longestStream = .seconds(streamLifetime.seconds)
         for table in rejectStale { options.conflicts[table] = .rejectStale }
         return options
     }

@@ -2,27 +2,27 @@ import ArgumentParser
 import LFSServerPostgres
 import LFSSyncServer
 
-/// Where the rows are that devices share.
+/// The options of the sync database.
 struct SyncStoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The database of the rows that devices share: a file of SQLite, or postgres://USER@HOST/NAME with the "
-                + "password in PGPASSWORD or ~/.pgpass.", valueName: "file|url"))
+            "The sync database: an SQLite file, or postgres://USER@HOST/NAME with the password in PGPASSWORD or "
+                + "~/.pgpass.", valueName: "file|url"))
     var database: String
 
     @Option(
         help: ArgumentHelp(
-            "A database of the app, whose synced tables the server has as well. The uploader's by default.",
+            "A database of the app. The server syncs the same tables. The default is the uploader's schema.",
             valueName: "file"))
     var schemaFrom: String?
 
-    @OptionGroup var sharing: SharingOptions
+    @OptionGroup(visibility: .hidden) var sharing: SharingOptions
 
     func open() throws -> any SQLDatabase { try Self.open(database) }
 
     func schema() throws -> SyncSchema { try sharing.adding(to: try Self.schema(schemaFrom)) }
 
-    /// Opens the database for one command, as a server with sessions and rows.
+    /// Opens the database with a sync service for one command.
     func withService<Value: Sendable>(
         options: SyncServiceOptions = SyncServiceOptions(), _ body: (SyncService) async throws -> Value
     ) async throws -> Value {
@@ -32,7 +32,7 @@ struct SyncStoreOptions: ParsableArguments {
         }
     }
 
-    /// Opens the database for one command, as tables.
+    /// Opens the database with its tables for one command.
     func withStore<Value: Sendable>(_ body: (SyncStore) async throws -> Value) async throws -> Value {
         let (database, schema) = (try open(), try schema())
         return try await Self.closing(database) { try await body(try SyncStore(database, schema: schema)) }
@@ -51,7 +51,7 @@ struct SyncStoreOptions: ParsableArguments {
         }
     }
 
-    /// Whether it is on a server of PostgreSQL, and no file.
+    /// Returns true if the text is a PostgreSQL URL and not a file.
     static func isPostgres(_ text: String) -> Bool {
         ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
     }
@@ -61,7 +61,7 @@ struct SyncStoreOptions: ParsableArguments {
             do {
                 return try PostgresDatabase(url: text)
             } catch let failure as SQLFailure {
-                // Without the URL, which may have a password.
+                // The message omits the URL, which may contain a password.
                 throw ValidationError("--database: \(failure.message)")
             }
         }

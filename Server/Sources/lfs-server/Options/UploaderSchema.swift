@@ -1,15 +1,15 @@
 import LFSSyncServer
 
 extension SyncSchema {
-    /// What the sample uploader's databases share: files, and a document for each.
+    /// The schema of the sample uploader's databases: files, and a document for each.
     static let uploader = SyncSchema(tables: [
         Table(
             "uploader_document",
-            [
-                Column("path", .text, isRequired: true), Column("title", .text, isRequired: true),
-                Column("addedAt", .text, isRequired: true),
-                Column("fileId", .text, isRequired: true, parent: Parent("lfs_file")),
-                Column("stamp", .text, isRequired: true),
+            columns: [
+                Column("path", kind: .text, isRequired: true), Column("title", kind: .text, isRequired: true),
+                Column("addedAt", kind: .text, isRequired: true),
+                Column("fileId", kind: .text, isRequired: true, parent: Parent("lfs_file")),
+                Column("stamp", kind: .text, isRequired: true),
             ])
     ])
 }

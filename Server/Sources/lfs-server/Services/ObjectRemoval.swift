@@ -1,10 +1,10 @@
-import LFSSigning
+import LFSSigningServer
 import LFSSyncServer
 import Logging
 import ServiceLifecycle
 
-/// Removes the objects of deleted files from the storage when their time has come, whatever has become of the devices
-/// that deleted them.
+/// A service that removes the objects of deleted files from the storage after the delay, even if the devices that
+/// deleted them are lost.
 struct ObjectRemoval: Service {
     let sync: SyncService
     let signing: SigningService

@@ -1,12 +1,12 @@
 import LFSSyncServer
 import ServiceLifecycle
 
-/// Ends streams that stay open when the server is asked to end: it would wait for them.
+/// A service that ends open streams at shutdown, because the server would otherwise wait for them.
 struct OpenStreamsEnd: Service {
     let sync: SyncService
 
     func run() async throws {
-        // A cancelled run ends them as well.
+        // A cancelled run ends the streams too.
         try? await gracefulShutdown()
         sync.shutdown()
     }

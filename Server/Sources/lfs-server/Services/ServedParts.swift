@@ -3,29 +3,34 @@ import Foundation
 import Hummingbird
 import LFSServer
 import LFSServerJWT
-import LFSSigning
+import LFSSigningServer
 import LFSSyncServer
 import Logging
+import ServiceLifecycle
 
-/// What a server answers: signed URLs, shared rows, or both.
-struct ServedParts: Sendable {
+/// The parts that a server provides: signed URLs, sync, or both. As a service, it ends the work that continues after
+/// the requests.
+struct ServedParts: Service {
     let signing: SigningService?
     let sync: SyncService?
     private let users: TokenAuthentication?
     private let sessions: SessionRoutes<ServerContext>?
     private let database: (any SQLDatabase)?
 
+    /// Creates the parts.
+    ///
     /// - Parameters:
-    ///   - storage: where the bytes are; nil without signed URLs.
-    ///   - tokens: the file of tokens; nil where sessions open all.
-    ///   - secret: the file of what the server signs with; nil for the one beside those of tokens or of rows.
-    ///   - store: where the rows are, and what they are; nil without shared rows.
-    ///   - syncOptions: for them.
-    ///   - provider: whose tokens open sessions.
+    ///   - storage: the storage of the objects, or nil without signed URLs.
+    ///   - tokens: the token file, or nil if sessions open everything.
+    ///   - secret: the file of the signing secret, or nil for the default next to the token file or the database.
+    ///   - store: the sync database and its schema, or nil without sync.
+    ///   - syncOptions: the options of sync.
+    ///   - provider: the identity provider whose tokens open sessions.
+    ///   - reserve: the bytes of the disk that uploads to a folder leave free.
     init(
         storage: String?, tokens: String?, secret: String?, store: (path: String, schema: SyncSchema)?,
-        syncOptions: SyncServiceOptions, provider: ProviderOptions, limits: SigningLimits, publicURL: URL,
-        logger: Logger
+        syncOptions: SyncServiceOptions, provider: ProviderOptions, limits: SigningLimits, reserve: Int64,
+        publicURL: URL, logger: Logger
     ) async throws {
         database = try store.map { try SyncStoreOptions.open($0.path) }
         if let database, let store {
@@ -45,13 +50,14 @@ struct ServedParts: Sendable {
             return
         }
         let secret = try SecretFile.open(path)
-        let backend = try await StorageArgument(parsing: storage).open(publicURL: publicURL, secret: secret)
+        let backend = try await StorageArgument(parsing: storage).open(
+            publicURL: publicURL, secret: secret, reserve: reserve)
         signing = try SigningService(
             backend: backend, access: sync.map { .sharedFiles($0) } ?? .claimedNamespaces, secret: secret,
             limits: limits, logger: logger)
     }
 
-    /// Adds what there is below `/lfs` and `/v1/sync`.
+    /// Adds the routes below `/lfs`, `/v1/sync` and `/v1/sessions`.
     func addRoutes(to router: Router<ServerContext>) {
         if let signing {
             SigningRoutes(signing) { [users, sync] request, _ in
@@ -64,8 +70,14 @@ struct ServedParts: Sendable {
         sessions?.add(to: router.group("v1/sessions"))
     }
 
-    /// Ends what goes on after the requests.
-    func shutdown() async {
+    func run() async throws {
+        // A cancelled task also ends this work.
+        try? await gracefulShutdown()
+        await shutdown()
+    }
+
+    /// Ends the work that continues after the requests.
+    private func shutdown() async {
         await signing?.shutdown()
         await database?.close()
     }

@@ -1,8 +1,8 @@
-import LFSSigning
+import LFSSigningServer
 import Logging
 import ServiceLifecycle
 
-/// Removes once a day what uploads to a folder have left.
+/// A service that removes leftovers of abandoned uploads to a folder once a day.
 struct Sweep: Service {
     let service: SigningService
     let logger: Logger

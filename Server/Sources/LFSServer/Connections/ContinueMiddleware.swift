@@ -3,17 +3,18 @@ public import Hummingbird
 public import NIOCore
 import NIOHTTPTypes
 
-/// Answers `Expect: 100-continue` (RFC 9110, 10.1.1) once the body is wanted, for a client that waits with it.
+/// A middleware that answers `Expect: 100-continue` (RFC 9110, section 10.1.1) when a route starts to read the body.
 ///
-/// Without that answer libcurl waits a second before each body. A request that is refused by its head gets the refusal
-/// alone, and its body is not sent. It has to be the last middleware that looks at the body's beginning.
+/// Without that answer, libcurl waits a second before each body. If a request is refused by its head, the client
+/// receives only the refusal and does not send the body. Add this as the last middleware that reads the start of the
+/// body.
 public struct ContinueMiddleware<Context: ConnectionContext>: RouterMiddleware {
-    /// The same for every server.
+    /// Creates the middleware. It has no options.
     public init() {}
 
-    /// Passes the request on with a body whose first reading tells the client to send it.
+    /// Passes the request on with a body whose first read asks the client to send it.
     ///
-    /// - Throws: what the routes throw.
+    /// - Throws: the errors of the routes.
     @concurrent public func handle(
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
@@ -24,25 +25,7 @@ public struct ContinueMiddleware<Context: ConnectionContext>: RouterMiddleware {
     }
 }
 
-/// A context that knows its connection.
-public protocol ConnectionContext: RequestContext {
-    /// Takes parts of replies in the form of swift-http-types, as Hummingbird's channels do.
-    var channel: any Channel { get }
-}
-
-/// What the routes know of a request: Hummingbird's own, and the connection.
-public struct ServerContext: ConnectionContext {
-    public var coreContext: CoreRequestContextStorage
-    public let channel: any Channel
-
-    /// Hummingbird makes one for each request.
-    public init(source: ApplicationRequestContextSource) {
-        coreContext = CoreRequestContextStorage(source: source)
-        channel = source.channel
-    }
-}
-
-/// A body that the client sends when it is told to.
+/// A body that the client sends only after the 100 response.
 private struct AwaitedBody: AsyncSequence, Sendable {
     let base: RequestBody
     let channel: any Channel

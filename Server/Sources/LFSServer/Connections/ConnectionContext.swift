@@ -1,0 +1,20 @@
+public import Hummingbird
+public import NIOCore
+
+/// A request context with access to its connection.
+public protocol ConnectionContext: RequestContext {
+    /// The connection. It accepts parts of replies as types of swift-http-types, as Hummingbird's channels do.
+    var channel: any Channel { get }
+}
+
+/// The context of the routes: Hummingbird's own context with the connection.
+public struct ServerContext: ConnectionContext {
+    public var coreContext: CoreRequestContextStorage
+    public let channel: any Channel
+
+    /// Creates the context of a request. Hummingbird calls it.
+    public init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+}
