@@ -1,0 +1,6 @@
+extension Array {
+    /// Returns the elements in order, in chunks of the given size. The last chunk may be shorter.
+    func chunks(of count: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
+    }
+}

@@ -1,0 +1,91 @@
+import LFSSync
+
+/// The result of a sync, as a line of `--json`.
+private struct SyncEvent: Encodable {
+    var event = "synced"
+    var sent: Int
+    var received: Int
+    var pending: Int
+    var parked: Int
+    var rejected: Int
+    /// The columns (`table.column`) and tables that the server lacks. nil if it lacks none.
+    var lacking: [String]?
+}
+
+/// The result of a comparison with the server, as a line of `--json`.
+private struct VerificationEvent: Encodable {
+    struct Difference: Encodable {
+        var type: String
+        var scope: String?
+        var here: Int
+        var there: Int
+        var isMended: Bool
+    }
+
+    var event = "compared"
+    var compared: Int
+    var differences: [Difference]
+}
+
+extension Report {
+    /// Shows the progress of a row exchange. Nil after its end.
+    func syncing(_ rows: Tally.Rows?) {
+        worked()
+        changeTally { $0.rows = rows }
+    }
+
+    func compared(_ found: SyncVerification) {
+        advance.note()
+        let event = VerificationEvent(
+            compared: found.compared,
+            differences: found.differences.map {
+                .init(type: $0.type, scope: $0.scope, here: $0.here, there: $0.there, isMended: $0.isMended)
+            })
+        let kinds = Format.count(found.compared, noun: "kind") + " of rows"
+        tell(event, words: "compared \(kinds) with the server: \(found.differences.isEmpty ? "the same" : "different")")
+        for difference in found.differences {
+            let shared = difference.scope.map { " of \($0)" } ?? ""
+            let end = difference.isMended ? "they are now the same." : "they still differ: sync again."
+            let counts = "\(difference.here) on this device, \(difference.there) on the server"
+            message("\(difference.type)\(shared): \(counts); \(end)")
+            if !difference.isMended { refused(1) }
+        }
+    }
+
+    func synced(_ report: SyncReport) {
+        // A later sync without changes is not reported.
+        guard !noteSynced() || report.sent + report.received > 0 else { return }
+        let event = SyncEvent(
+            sent: report.sent, received: report.received, pending: report.pending, parked: report.parked,
+            rejected: report.rejected, lacking: report.lacking.isEmpty ? nil : report.lacking)
+        tell(event, words: "synced: \(Format.count(report.sent)) sent, \(Format.count(report.received)) received")
+        if report.parked > 0 {
+            let rows = Format.count(report.parked, noun: "row")
+            message("\(rows) of other devices cannot be applied yet. The next sync tries again.")
+        }
+        if report.rejected > 0 {
+            let changes = Format.count(report.rejected, noun: "change")
+            message("The server has refused \(changes) of this device: the table lfs_sync_rejection has the reasons.")
+        }
+        for sentence in LackingWords.sentences(report.lacking) { message(sentence) }
+    }
+
+    /// Reports a file whose name other devices do not receive.
+    func notShared(_ path: FilePath) {
+        refused(1)
+        var event = JSONEvent("failed")
+        event.path = path.exact
+        event.reason = Self.isNoText
+        tell(event, verbose: nil)
+        message("not synced \(path): \(Self.isNoText)")
+    }
+
+    private static let isNoText =
+        "its name is not UTF-8, so other devices get its bytes under another name and without its folder; rename it"
+
+    /// Reports a failed sync. The rows wait for the next one.
+    func syncFailed(_ error: any Error) {
+        refused(1)
+        message("not synced: \(ErrorMessages.of(error)) The next 'uploader sync' sends the pending changes.")
+    }
+}

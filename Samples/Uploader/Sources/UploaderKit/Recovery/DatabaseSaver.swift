@@ -1,0 +1,159 @@
+import Foundation
+import GRDB
+import LFSStorage
+
+/// The saving of a copy of the database to the storage, if the user has chosen that. The choice is in the table
+/// `uploader_storage`.
+struct DatabaseSaver: Sendable {
+    let database: any DatabaseWriter
+    let storage: any RemoteStorage
+    /// The path of the local store.
+    let store: String
+    /// True if the output of the run has room for a reminder to save the database.
+    let reminds: Bool
+    /// Called whenever there is progress.
+    let onAdvance: @Sendable () -> Void
+
+    /// The result of a run.
+    enum Outcome: Sendable {
+        /// The copy was saved.
+        ///
+        /// - Parameter kept: the reason why older copies could not be removed. Nil if they were removed.
+        case saved(Saved, kept: String?)
+        case unchanged
+        /// The user has declined copies.
+        case notWanted
+        /// The user has not chosen yet.
+        ///
+        /// - Parameter isReminderDue: true once a week.
+        case undecided(isReminderDue: Bool)
+    }
+
+    /// A copy on the storage.
+    struct Saved: Sendable {
+        let databaseID: String
+        let byteCount: Int64
+        /// The time of the newest copy that another machine has saved since the last one of this machine.
+        let other: Date?
+        /// True if the copy can only be found by its id.
+        let needsID: Bool
+        /// True if it is the first copy and has no authentication code.
+        let lacksSeal: Bool
+    }
+
+    /// Stores the choice.
+    ///
+    /// - Throws: the database's error.
+    func choose(_ choice: Bool) async throws {
+        try await database.write { db in
+            try db.execute(sql: "UPDATE \(DocumentSchema.ownTable) SET savesDatabase = ?", arguments: [choice])
+        }
+    }
+
+    /// - Throws: `StorageError`, ``UploaderError``, the database's error.
+    func run() async throws -> Outcome {
+        let (memory, state, id) = try await database.read { db in
+            let memory = try Memory.fetch(db)
+            // The state requires a read of all rows.
+            let state = memory.isChosen == true ? try Self.state(db) : ""
+            return (memory, state, try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state"))
+        }
+        guard let isChosen = memory.isChosen, let id else {
+            return .undecided(isReminderDue: reminds ? try await isReminderDue(at: Date()) : false)
+        }
+        guard isChosen else { return .notWanted }
+        guard memory.savedState != state else { return .unchanged }
+        let copies = RecoveryCopies(storage: storage)
+        let stored = try await copies.list(of: id)
+        let series = try await database.write { db in try CopySeries.begin(stored, at: Date(), db) }
+        let byteCount = try await save(id, in: series)
+        // A concurrent run may have saved a newer or an older state. In that case, the next run saves again.
+        try await database.write { db in
+            try series.end(db)
+            try db.execute(
+                sql: """
+                    UPDATE \(DocumentSchema.ownTable)
+                    SET savedState = CASE WHEN savedState IS ?1 THEN ?2 END, savedAt = ?3
+                    """,
+                arguments: [memory.savedState, state, Date().timeIntervalSince1970])
+        }
+        let saved = Saved(
+            databaseID: id, byteCount: byteCount, other: series.other?.date,
+            needsID: series.isFirst && !copies.findsAll,
+            lacksSeal: series.isFirst && CopySeal.environment == nil)
+        do {
+            try await copies.prune(id, of: series.writer)
+        } catch let error as StorageError {
+            return .saved(saved, kept: error.message)
+        }
+        return .saved(saved, kept: nil)
+    }
+
+    /// Returns true if the last reminder is at least a week old, and records this one.
+    private func isReminderDue(at now: Date) async throws -> Bool {
+        try await database.write { db in
+            let last = try Double.fetchOne(db, sql: "SELECT remindedAt FROM \(DocumentSchema.ownTable)")
+            // A clock that was set back must not suppress reminders.
+            if let last, abs(now.timeIntervalSince1970 - last) < 7 * 86_400 { return false }
+            try db.execute(
+                sql: "UPDATE \(DocumentSchema.ownTable) SET remindedAt = ?", arguments: [now.timeIntervalSince1970])
+            return true
+        }
+    }
+
+    private func save(_ id: String, in series: CopySeries) async throws -> Int64 {
+        let folder = try SavingFolder(in: store)
+        try folder.sweep()
+        let copy = "\(UUID().uuidString).sqlite"
+        let packed = copy + ".gz"
+        defer { for name in [copy, copy + "-journal", packed] { folder.discard(name) } }
+        onAdvance()
+        do { try await database.vacuum(into: folder.url(of: copy).path) } catch let error as DatabaseError
+            where error.isForWantOfSpace
+        {
+            throw UploaderError("the disk is full: there is no space for a copy of the database in \(folder.path)")
+        }
+        onAdvance()
+        try GzipFile.compress(folder.url(of: copy), to: folder.url(of: packed))
+        onAdvance()
+        try await CopySeal.environment?.add(to: folder.url(of: packed), of: id, in: series)
+        onAdvance()
+        try await RecoveryCopies(storage: storage).store(
+            folder.url(of: packed), of: id, in: series, onBytes: onAdvance)
+        return try folder.byteCount(of: packed)
+    }
+
+    /// Returns a text that changes with every file that is added, uploaded, replaced or removed.
+    private static func state(_ db: Database) throws -> String {
+        try String.fetchOne(
+            db,
+            sql: """
+                SELECT (SELECT count(*) || ':' || coalesce(max(updateID), '') FROM lfs_file) || ':'
+                    || (SELECT count(*) || ':' || coalesce(max(id), '') || ':' || coalesce(max(addedAt), '')
+                        FROM uploader_document)
+                    || ':' || \(MovedTable.state)
+                    || ':' || (SELECT coalesce(sum(entryChanges), 0) FROM \(DocumentSchema.ownTable))
+                """) ?? ""
+    }
+
+    /// The stored choice and state.
+    struct Memory: Sendable {
+        /// The choice. Nil before the first one.
+        var isChosen: Bool?
+        var savedState: String?
+        /// The time when the last copy was stored.
+        var savedAt: Date?
+
+        static func fetch(_ db: Database) throws -> Memory {
+            var memory = Memory()
+            guard try DocumentSchema.has("savesDatabase", db) else { return memory }
+            let sql = "SELECT savesDatabase, savedState, savedAt FROM \(DocumentSchema.ownTable)"
+            if let row = try Row.fetchOne(db, sql: sql) {
+                memory.isChosen = Bool.fromDatabaseValue(row[0])
+                memory.savedState = String.fromDatabaseValue(row[1])
+                if let time = Double.fromDatabaseValue(row[2]) { memory.savedAt = Date(timeIntervalSince1970: time) }
+            }
+            return memory
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import GRDB
+import LFSBackup
+import LFSSettings
+
+/// The settings of an uploader's database, which are those of a backup.
+enum UploaderSettings {
+    static let catalogs = [BackupSettings.catalog]
+
+    /// All keys of the catalogs, in the order of their names.
+    static var lines: [SettingLine] {
+        [
+            SettingLine(.backupAutomatic), SettingLine(.backupBackground),
+            SettingLine(
+                .backupDelay, form: "a time from 0 to 24h, such as 90s, 10m or 2h", text: DelayArgument.text,
+                // The caller reports an invalid text.
+                value: { try? DelayArgument.parse($0) }),
+            SettingLine(
+                .backupGroups, form: GroupsArgument.form, text: GroupsArgument.text,
+                value: { words in
+                    GroupsArgument(argument: words).flatMap { $0.names.isEmpty ? $0.groups : nil }
+                }),
+            SettingLine(.backupRequiresCharging), SettingLine(.backupRequiresWiFi),
+        ]
+    }
+
+    /// All settings with the form of their values, for the help.
+    static var forms: String { lines.map { "\($0.name): \($0.form)." }.joined(separator: "\n") }
+
+    static func open(_ database: any DatabaseWriter) async throws -> StorageRouter {
+        try await StorageRouter.open(database, catalogs: catalogs)
+    }
+}
+
+/// A setting in text form, independent of the type of its values.
+struct SettingLine: Sendable {
+    let name: String
+    /// A description of valid values.
+    let form: String
+    /// The default as text. Nil without a default.
+    let defaultText: String?
+    /// True if its value is never shown.
+    let isSecret: Bool
+    private let stored: @Sendable (StorageRouter) async throws -> String?
+    private let isStored: @Sendable (StorageRouter) async throws -> Bool
+    private let write: @Sendable (String, StorageRouter) async throws -> Bool
+    private let erase: @Sendable (StorageRouter) async throws -> Void
+
+    /// - Parameter value: parses a value. Returns nil for an invalid text.
+    init<Value>(
+        _ key: StorageKey<Value>, form: String, text: @escaping @Sendable (Value) -> String,
+        value: @escaping @Sendable (String) -> Value?
+    ) {
+        name = key.name
+        self.form = form
+        defaultText = key.defaultValue.map(text)
+        let isSecret = key.security != .none || "\(key.domain)".hasPrefix("keychain")
+        self.isSecret = isSecret
+        stored = { storage in isSecret ? nil : try await storage.getIfPresent(key).map(text) }
+        isStored = { storage in try await storage.exists(key) }
+        write = { words, storage in
+            guard let value = value(words) else { return false }
+            try await storage.set(value, for: key)
+            return true
+        }
+        erase = { storage in try await storage.remove(key) }
+    }
+
+    init(_ key: StorageKey<Bool>) {
+        self.init(key, form: "true or false", text: { "\($0)" }, value: { Bool($0) })
+    }
+
+    /// Returns the value, or the default if none is stored.
+    ///
+    /// - Throws: ``UploaderError`` for a secret, and for a setting without a value and a default.
+    func text(_ storage: StorageRouter) async throws -> String {
+        guard !isSecret else {
+            throw UploaderError(
+                "\(name) is a secret, and secrets are not shown. 'settings list' shows whether it is set.")
+        }
+        if let text = try await stored(storage) ?? defaultText { return text }
+        throw UploaderError("\(name) is not set, and has no default. Set it: \(form).")
+    }
+
+    /// Returns the state for the list: the value unless it is a secret, and its origin, or the reason why it is
+    /// unreadable.
+    func state(_ storage: StorageRouter) async throws -> State {
+        var state = State(name: name, defaultValue: isSecret ? nil : defaultText, isSet: true, isSecret: isSecret)
+        do {
+            state.isSet = try await isStored(storage)
+            if !isSecret { state.value = state.isSet ? try await stored(storage) : defaultText }
+        } catch let error as SettingsError {
+            state.problem = ErrorMessages.of(error)
+        }
+        return state
+    }
+
+    /// - Throws: ``UploaderError`` for an invalid text, with a description of valid values.
+    func set(_ words: String, storage: StorageRouter) async throws {
+        guard try await write(words, storage) else {
+            let given = isSecret ? "This" : "'\(Printable.text(words))'"
+            throw UploaderError("\(given) is not a value of \(name). Valid: \(form).")
+        }
+    }
+
+    func remove(_ storage: StorageRouter) async throws { try await erase(storage) }
+
+    /// The state of a setting in the list.
+    struct State: Encodable, Sendable {
+        var name: String
+        var value: String?
+        var defaultValue: String?
+        var isSet: Bool
+        var isSecret: Bool
+        /// The reason why it is unreadable. Other settings are not affected.
+        var problem: String?
+
+        /// Returns a line of a list for people.
+        func words(_ widths: Widths) -> String {
+            let name = Format.column(name, width: widths.name)
+            if let problem {
+                return """
+                    \(name)  cannot be read: \(Printable.text(problem)) ('settings set' or 'settings remove' replaces \
+                    it.)
+                    """
+            }
+            let state =
+                isSet ? "set" + (isSecret ? "" : ", default \(Printable.text(defaultValue ?? "none"))") : "default"
+            return "\(name)  \(Format.column(shown, width: widths.value))  (\(isSecret && !isSet ? "not set" : state))"
+        }
+
+        fileprivate var shown: String {
+            isSecret ? (isSet ? "(a secret)" : "") : Printable.text(value ?? "")
+        }
+    }
+
+    /// The widths of the columns of a list. Zero for scripts.
+    struct Widths: Sendable {
+        var name = 0
+        var value = 0
+
+        init() {}
+
+        /// Computes the widths for a list on a terminal. An unusually long value only shifts its own line.
+        init(_ states: [State]) {
+            name = states.map(\.name.utf8.count).max() ?? 0
+            value = states.map(\.shown.utf8.count).filter { $0 <= 24 }.max() ?? 0
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Options of the connection", .timeLimit(.minutes(10)))
+struct ConnectionOptionTests {
+    private static func run(
+        _ server: AnsweringServer, at url: String, options: [String], in folder: URL,
+        environment: [String: String] = [:]
+    ) throws -> UploaderProcess.Result {
+        try UploaderProcess(
+            [
+                "push", "--database", "a.sqlite", "--give-up-after", "20s", "--to",
+                "s3://photos?endpoint=\(url)&addressing=path&region=x",
+            ] + options + ["files"], in: folder, environment: server.environment.merging(environment) { $1 }
+        ).wait()
+    }
+
+    /// Pushes a file to a server behind a proxy that requires a certificate.
+    private func push(
+        _ options: (TestAuthority, URL) throws -> [String]
+    ) throws -> UploaderProcess.Result {
+        var result: UploaderProcess.Result?
+        try withFolder(files: 1) { folder in
+            let server = try AnsweringServer { request, _ in .uploaded(request) }
+            defer { server.close() }
+            let authority = try TestAuthority(in: folder)
+            let certificate = try TestCertificate("proxy", in: folder)
+            let port = try #require(server.url.port)
+            let proxy = try TLSProxy(certificate, before: port, in: folder, requiring: authority.certificate)
+            result = try Self.run(
+                server, at: "https://127.0.0.1:\(proxy.port)", options: try options(authority, folder), in: folder,
+                environment: ["AWS_CA_BUNDLE": certificate.certificate])
+            try proxy.stop()
+        }
+        return try #require(result)
+    }
+
+    @Test("A push with a client certificate reaches a server that requires one")
+    func certificate() throws {
+        let result = try push { authority, folder in
+            let bundle = try TestAuthority.bundle(try authority.identity("client"), password: "a secret")
+            try bundle.write(to: folder.appendingPathComponent("client.p12"))
+            try Data("a secret\n".utf8).write(to: folder.appendingPathComponent("password"))
+            return ["--client-certificate", "client.p12", "--client-certificate-password-file", "password"]
+        }
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test("A push without the required client certificate ends and names it")
+    func noCertificate() throws {
+        let result = try push { _, _ in [] }
+        #expect(result.status == 3, "\(result)")
+        #expect(result.messages.contains("requires a client certificate"), "\(result)")
+    }
+
+    @Test("A push with a wrong password for the client certificate ends and names it")
+    func wrongPassword() throws {
+        let result = try push { authority, folder in
+            let bundle = try TestAuthority.bundle(try authority.identity("client"), password: "a secret")
+            try bundle.write(to: folder.appendingPathComponent("client.p12"))
+            return ["--client-certificate", "client.p12"]
+        }
+        #expect(result.status == 3, "\(result)")
+        #expect(result.messages.contains("Check its password"), "\(result)")
+    }
+
+    @Test("Each request has the header fields of the file")
+    func headers() throws {
+        try withFolder(files: 1) { folder in
+            let doors = Mutex<Set<String?>>([])
+            let server = try AnsweringServer { request, _ in
+                doors.withLock { _ = $0.insert(request.headers["x-door"]) }
+                return .uploaded(request)
+            }
+            defer { server.close() }
+            try Data("# The proxy\nX-Door: canary\n\n".utf8).write(to: folder.appendingPathComponent("headers"))
+            let result = try Self.run(
+                server, at: server.url.absoluteString, options: ["--headers-file", "headers", "--verbose"], in: folder)
+            #expect(result.status == 0, "\(result)")
+            #expect(doors.withLock { $0 } == ["canary"])
+            #expect(!result.messages.contains("canary") && !result.output.contains("canary"))
+        }
+    }
+
+    @Test("An invalid header file is an error without its content", arguments: ["canary", "Authorization: canary"])
+    func invalidHeaders(_ text: String) throws {
+        try withFolder(files: 1) { folder in
+            let server = try AnsweringServer { request, _ in .uploaded(request) }
+            defer { server.close() }
+            try Data(text.utf8).write(to: folder.appendingPathComponent("headers"))
+            let result = try Self.run(
+                server, at: server.url.absoluteString, options: ["--headers-file", "headers"], in: folder)
+            #expect(result.status != 0, "\(result)")
+            #expect(server.count == 0 && !result.messages.contains("canary"), "\(result)")
+        }
+    }
+}

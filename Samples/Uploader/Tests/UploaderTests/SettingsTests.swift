@@ -1,0 +1,126 @@
+import Foundation
+import LFSSettings
+import Testing
+import UploaderKit
+
+@Suite("Settings of the uploader", .timeLimit(.minutes(10)))
+struct SettingsTests {
+    private static func settings(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
+        let (command, rest) = (arguments[0], arguments.dropFirst())
+        return try UploaderProcess(["settings", command, "--database", "a.sqlite"] + rest, in: folder).wait()
+    }
+
+    private static func withDatabase(_ body: (URL) throws -> Void) throws {
+        try withFolder(files: 1) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+            #expect(try UploaderProcess(push, in: folder).wait().status == 0)
+            try body(folder)
+        }
+    }
+
+    @Test("The list shows every setting with its default and its state")
+    func list() throws {
+        try Self.withDatabase { folder in
+            #expect(
+                try Self.settings(["list"], in: folder).output == """
+                    backup.automatic  false  (default)
+                    backup.background  false  (default)
+                    backup.delay  0  (default)
+                    backup.groups    (default)
+                    backup.requiresCharging  false  (default)
+                    backup.requiresWiFi  true  (default)
+
+                    """)
+            #expect(try Self.settings(["set", "backup.delay", "10m"], in: folder).status == 0)
+            let list = try Self.settings(["list"], in: folder).output
+            #expect(list.contains("backup.delay  10m  (set, default 0)\n"), "\(list)")
+            let json = try Self.settings(["list", "--json"], in: folder)
+            #expect(json.events.map { $0["name"] as? String ?? "" }.count == 6)
+            #expect(json.events.first { $0["name"] as? String == "backup.delay" }?["isSet"] as? Bool == true)
+        }
+    }
+
+    static let written = [
+        ("backup.automatic", "true"), ("backup.background", "true"), ("backup.requiresCharging", "true"),
+        ("backup.requiresWiFi", "false"), ("backup.delay", "90s"), ("backup.delay", "24h"),
+        ("backup.groups", "include:/a,b,exclude:/a,b/c,none:/d"),
+    ]
+
+    @Test("A set value is printed as it was given, and its removal restores the default", arguments: written)
+    func values(key: String, value: String) throws {
+        try Self.withDatabase { folder in
+            let before = try Self.settings(["get", key], in: folder).output
+            #expect(try Self.settings(["set", key, value], in: folder).status == 0)
+            #expect(try Self.settings(["get", key], in: folder).output == "\(value)\n")
+            #expect(try Self.settings(["remove", key], in: folder).status == 0)
+            #expect(try Self.settings(["get", key], in: folder).output == before)
+        }
+    }
+
+    static let mistakes = [
+        ("backup.requiresWiFi", "maybe", "true or false"), ("backup.delay", "25h", "from 0 to 24h"),
+        ("backup.delay", "10", "from 0 to 24h"), ("backup.groups", "/a", "include:PATH"),
+        ("backup.requiresWifi", "true", "backup.requiresWiFi"),
+    ]
+
+    @Test(
+        "An invalid value or key of a setting is refused with advice",
+        arguments: mistakes)
+    func wrong(key: String, value: String, advice: String) throws {
+        try Self.withDatabase { folder in
+            let result = try Self.settings(["set", key, value], in: folder)
+            #expect(result.status == 1)
+            #expect(result.messages.contains(advice), "\(result.messages)")
+            #expect(try Self.settings(["list"], in: folder).output.components(separatedBy: "(default)").count == 7)
+            guard key == "backup.requiresWifi" else { return }
+            for command in ["get", "remove"] { #expect(try Self.settings([command, key], in: folder).status == 1) }
+        }
+    }
+
+    @Test("The audit lists stored and unknown keys without their values")
+    func audit() throws {
+        try Self.withDatabase { folder in
+            let groups = "include:/canary-in-a-path"
+            #expect(try Self.settings(["set", "backup.groups", groups], in: folder).status == 0)
+            try TestDatabase.execute(
+                """
+                INSERT INTO lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved)
+                SELECT 'gone.key', value, serializer, version, updateID, updatedAt, isRemoved FROM lfs_setting
+                """, in: folder.appendingPathComponent("a.sqlite"))
+            for arguments in [["audit"], ["audit", "--json"]] {
+                let output = try Self.settings(arguments, in: folder).output
+                #expect(output.contains("backup.groups") && output.contains("gone.key"), "\(output)")
+                #expect(!output.contains("canary"))
+            }
+        }
+    }
+
+    @Test("An unreadable setting is reported in its line, and the others are listed")
+    func unreadable() throws {
+        try Self.withDatabase { folder in
+            #expect(try Self.settings(["set", "backup.background", "true"], in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            try TestDatabase.execute("UPDATE lfs_setting SET value = x'00ff'", in: database)
+            let list = try Self.settings(["list"], in: folder)
+            #expect(list.status == 1)
+            let lines = list.output.split(separator: "\n")
+            #expect(lines.count == 6, "\(list.output)")
+            #expect(lines.filter { $0.hasPrefix("backup.background  cannot be read: ") }.count == 1, "\(list.output)")
+            #expect(lines.last == "backup.requiresWiFi  true  (default)")
+            let events = try Self.settings(["list", "--json"], in: folder).events
+            let problems = events.filter { $0["problem"] != nil }.map { $0["name"] as? String }
+            #expect(events.count == 6 && problems == ["backup.background"])
+            #expect(try Self.settings(["remove", "backup.background"], in: folder).status == 0)
+            #expect(try Self.settings(["list"], in: folder).status == 0)
+        }
+    }
+
+    @Test("Settings need an existing database")
+    func otherDatabase() throws {
+        try withFolder { folder in
+            let list = try Self.settings(["list"], in: folder)
+            #expect(list.status == 1)
+            #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("a.sqlite").path))
+        }
+    }
+}
