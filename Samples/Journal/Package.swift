@@ -15,6 +15,9 @@ let lfsStorage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let lfsSync: Target.Dependency = .product(name: "LFSSync", package: "LFS")
 let lfsBackup: Target.Dependency = .product(name: "LFSBackup", package: "LFS")
 let lfsCache: Target.Dependency = .product(name: "LFSCache", package: "LFS")
+let lfsServer: Target.Dependency = .product(name: "LFSServer", package: "Server")
+// The named faults of a demonstration.
+let lfsTesting: Target.Dependency = .product(name: "LFSTesting", package: "LFS")
 let metricsText: Target.Dependency = .product(name: "MetricsText", package: "Server")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
@@ -47,13 +50,15 @@ let package = Package(
         .target(
             name: "JournalStorage",
             dependencies: [
-                lfs, lfsBackup, lfsSettings, lfsStorage, lfsSync, grdb,
-                .product(name: "Crypto", package: "swift-crypto"),
+                lfs, lfsBackup, lfsSettings, lfsSync, grdb, .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .systemLibrary(name: "CDeflate", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "JournalWeb",
             dependencies: [
-                "JournalStorage", lfs, lfsBackup, lfsCache, lfsSettings, lfsStorage, lfsSync, grdb,
+                "CDeflate", "JournalStorage", lfs, lfsBackup, lfsCache, lfsServer, lfsSettings, lfsStorage, lfsSync,
+                lfsTesting,
+                grdb,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -71,7 +76,8 @@ let package = Package(
         .executableTarget(
             name: "journal",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, .product(name: "CoreMetrics", package: "swift-metrics"),
+                "JournalStorage", "JournalWeb", metricsText, lfsServer,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 lfs, lfsBackup, lfsCache, lfsSettings, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -89,22 +95,22 @@ let package = Package(
             dependencies: [
                 "JournalStorage", "WriterScript", "journal", "journal-writer", lfs, lfsStorage, lfsSync,
                 .product(name: "LFSTesting", package: "LFS"), grdb,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsBackup, lfsCache, lfsSettings,
+                "JournalStorage", "JournalWeb", "journal", lfs, lfsBackup, lfsCache, lfsSettings,
                 lfsStorage, lfsSync,
-                .product(name: "LFSSyncServer", package: "LFS"), .product(name: "LFSServer", package: "Server"),
+                .product(name: "LFSSyncServer", package: "LFS"), lfsServer,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
     ])
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -16,7 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import access, accessibility, bucket, devices, outages, records, screens, secrets, settings, space
+from scenarios import (access, accessibility, bucket, devices, explains, outages, pictures, records, screens, secrets,
+                       settings, space)
 from support.bucket import Bucket
 from support.report import Report
 from support.server import Server
@@ -24,6 +25,7 @@ from support.stage import Stage
 from support.window import Window
 
 SCENARIOS = [records.three_pictures, records.two_windows, records.change_while_loading, outages.storage_away,
+             pictures.viewer, pictures.selection, explains.what_lfs_does, explains.first_pictures, explains.many_tabs,
              outages.killed_in_an_upload, space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only,
              access.every_control, access.narrow_windows, access.without_scripts, accessibility.each_page,
              accessibility.the_way_in, settings.settings, settings.folders, secrets.logged_in,

@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import WriterScript
 
-/// Writes a journal until it is killed, and tells each step that was through by a byte on the standard output.
+/// Writes a journal until it is killed, and confirms each completed step by a byte on the standard output.
 ///
 ///     journal-writer folder|database PATH SEED
 @main

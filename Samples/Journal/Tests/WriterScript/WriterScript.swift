@@ -1,9 +1,9 @@
 public import Foundation
 public import JournalStorage
 
-/// What a process writes that is killed: the same steps for the same seed, so that a test can foretell each.
+/// The steps of a process that is killed. They depend only on the seed, so a test can predict each of them.
 public struct WriterScript: Sendable {
-    /// What a journal holds after some steps.
+    /// The content of a journal after some steps.
     public struct State: Hashable, Sendable {
         public var tags: [Tag] = []
         public var records: [UUID: TimeRecord] = [:]
@@ -12,7 +12,7 @@ public struct WriterScript: Sendable {
         public init() {}
     }
 
-    /// One call of a journal.
+    /// A call to a journal.
     public enum Step: Sendable {
         case tags([Tag])
         case save(TimeRecord)
@@ -28,7 +28,7 @@ public struct WriterScript: Sendable {
 
     public init(seed: UInt64) { random = Random(state: seed) }
 
-    /// The next step, which the state has then.
+    /// Returns the next step and applies it to the state.
     public mutating func next() -> Step {
         let records = state.records.values.sorted { $0.id.uuidString < $1.id.uuidString }
         let step = step(records.randomElement(using: &random), count: records.count)
@@ -62,7 +62,7 @@ public struct WriterScript: Sendable {
         TimeRecord(id: random.id(), start: Self.firstStart, timeZone: .gmt, comment: "New")
     }
 
-    /// To any month of three years.
+    /// Moves a record to a random month within three years.
     private mutating func moved(_ record: TimeRecord) -> TimeRecord {
         var record = record
         record.start = Self.firstStart.addingTimeInterval(Double(Int.random(in: 0..<36, using: &random)) * 30 * 86_400)
@@ -89,7 +89,7 @@ public struct WriterScript: Sendable {
 }
 
 extension WriterScript.Step {
-    /// Does it to a journal.
+    /// Performs the step on a journal.
     public func perform(on journal: some FileStorageService) async throws {
         switch self {
         case .tags(let tags): try await journal.saveTags(tags)
@@ -104,7 +104,7 @@ extension WriterScript.Step {
 }
 
 extension WriterScript.State {
-    /// What a journal holds now.
+    /// Reads the current content of a journal.
     public init(of journal: some FileStorageService) async throws {
         tags = try await journal.loadTags()
         for record in try await journal.loadAllRecords() {
@@ -131,7 +131,7 @@ private struct Random: RandomNumberGenerator, Sendable {
         return halves.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// Cheap ones, for the time of the process that is killed should go into writing.
+    /// Returns cheap bytes, because the killed process should spend its time on writing.
     mutating func bytes(_ count: Int) -> Data {
         Data(repeating: UInt8(truncatingIfNeeded: next()), count: count)
     }

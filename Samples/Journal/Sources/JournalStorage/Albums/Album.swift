@@ -1,21 +1,22 @@
 public import Foundation
 
-/// A list of pictures that somebody has put together.
+/// An ordered list of pictures with an owner and a title.
 public struct Album: Hashable, Sendable, Identifiable {
-    /// What it is stored under, on all devices.
+    /// The album's id, which is the same on all devices.
     public var id: UUID
-    /// What a server calls it; no two albums have the same. Nil until one does.
+    /// The album's id on a server; nil until a server has assigned one. No two albums have the same remote id.
     public var remoteID: String?
-    /// What a photo library of this device calls it; no two of one owner have the same. Nil if none does.
+    /// The album's id in the photo library of this device; nil if it is in none. No two albums of one owner have the
+    /// same local id.
     public var localID: String?
-    /// Whose it is: any text that an app knows people by.
+    /// The owner of the album: any text by which an app identifies people.
     public var ownerID: String
-    /// The title to show.
+    /// The title that is shown.
     public var name: String
-    /// When it was made, to the millisecond.
+    /// The time when the album was created, to the millisecond.
     public var createdAt: Date
 
-    /// An album, its time rounded to the millisecond.
+    /// Creates an album and rounds its time to the millisecond.
     public init(
         id: UUID = UUID(), remoteID: String? = nil, localID: String? = nil, ownerID: String, name: String,
         createdAt: Date
@@ -33,6 +34,6 @@ public struct Album: Hashable, Sendable, Identifiable {
 public struct UnreadableAlbum: Hashable, Sendable, Identifiable {
     /// The row's id, which may be any text.
     public let id: String
-    /// The title to show; the id where there is none.
+    /// The title that is shown: the id if the row has no readable title.
     public let name: String
 }

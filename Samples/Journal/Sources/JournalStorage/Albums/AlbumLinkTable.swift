@@ -2,43 +2,43 @@ import Foundation
 import GRDB
 import LFS
 
-/// Which files albums show, in which order, and whose assets they are.
+/// A table of the files that albums show, with their order and the assets that they belong to.
 enum AlbumLinkTable {
-    /// Shows exactly these assets, and writes what differs.
+    /// Sets the assets of an album, and writes only the rows that differ.
     ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` for an asset that is not there, and for two with
-    ///   one file.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if an asset does not exist or if two assets have
+    ///   the same file.
     static func arrange(_ assets: [UUID], in album: UUID, _ db: Database) throws {
         let files = try assets.map { try file(of: $0, album, db) }
-        guard Set(files).count == files.count else { throw refusal(album, "a picture would be in it twice") }
+        guard Set(files).count == files.count else { throw refusal(album, reason: "it would contain a picture twice") }
         let places = try places(album, db)
         for file in places.keys where !files.contains(file) { try delete(file, from: album, db) }
         for (index, position) in Positions.arranged(files.map { places[$0] }).enumerated() {
-            try put(assets[index], files[index], in: album, at: position, db)
+            try put(assets[index], file: files[index], in: album, at: position, db)
         }
     }
 
-    /// Shows an asset at the end, if it does not show it yet.
+    /// Adds an asset at the end of an album unless the album already shows its file.
     static func add(_ asset: UUID, to album: UUID, _ db: Database) throws {
         let (file, places) = (try file(of: asset, album, db), try places(album, db))
         guard places[file] == nil else { return }
-        try put(asset, file, in: album, at: Positions.next(after: places.values), db)
+        try put(asset, file: file, in: album, at: Positions.next(after: places.values), db)
     }
 
-    /// - Returns: whether it was shown.
+    /// - Returns: true if the album showed the file.
     static func remove(_ file: FileData.ID, from album: UUID, _ db: Database) throws -> Bool {
         try delete("\(file)", from: album, db)
         return db.changesCount > 0
     }
 
-    /// Those of an album that this account has, in the album's order.
+    /// Returns the assets of this account in an album, in the album's order.
     static func assets(in album: UUID, _ db: Database) throws -> [Asset] {
         try AssetTable.fetch(
             "JOIN album_asset ON album_asset.assetId = asset.id WHERE album_asset.albumId = ? "
-                + "ORDER BY album_asset.position, album_asset.id", [album.text], db)
+                + "ORDER BY album_asset.position, album_asset.id", arguments: [album.text], db)
     }
 
-    /// All files of an album in its order, also those that others have put there.
+    /// Returns all files of an album in its order, including those that other accounts have added.
     static func images(in album: UUID, _ db: Database) throws -> [StoredImage] {
         let ids = try String.fetchAll(
             db, sql: "SELECT fileId FROM album_asset WHERE albumId = ? ORDER BY position, id",
@@ -58,14 +58,14 @@ enum AlbumLinkTable {
     private static func file(of asset: UUID, _ album: UUID, _ db: Database) throws -> String {
         let sql = "SELECT fileId FROM asset WHERE id = ?"
         guard let file = try String.fetchOne(db, sql: sql, arguments: [asset.text]) else {
-            throw refusal(album, "there is no asset \(asset.text)")
+            throw refusal(album, reason: "there is no asset \(asset.text)")
         }
         return file
     }
 
-    /// Two devices that put one picture into one album make one row.
+    /// Inserts or moves a row. Two devices that add the same picture to the same album create the same row.
     private static func put(
-        _ asset: UUID, _ file: String, in album: UUID, at position: Int, _ db: Database
+        _ asset: UUID, file: String, in album: UUID, at position: Int, _ db: Database
     ) throws {
         let sql = """
             INSERT INTO album_asset (id, albumId, fileId, assetId, position) VALUES (?, ?, ?, ?, ?)
@@ -81,7 +81,7 @@ enum AlbumLinkTable {
             sql: "DELETE FROM album_asset WHERE albumId = ? AND fileId = ?", arguments: [album.text, file])
     }
 
-    private static func refusal(_ album: UUID, _ reason: String) -> FileStorageError {
+    private static func refusal(_ album: UUID, reason: String) -> FileStorageError {
         .fileWriteFailed(name: "album \(album.text)", reason: reason)
     }
 }

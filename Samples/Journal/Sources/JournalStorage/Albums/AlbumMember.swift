@@ -1,34 +1,37 @@
 public import Foundation
 
-/// Somebody whom an album is shared with.
+/// An account that an album is shared with.
 public struct AlbumMember: Hashable, Sendable, Identifiable {
-    /// What a member may do.
+    /// The permissions of a member.
     public enum Role: String, Hashable, Sendable, CaseIterable {
-        /// Sees the album and its pictures.
+        /// A member that sees the album and its pictures.
         case viewer
-        /// Puts own pictures into it besides, and takes pictures out.
+        /// A member that also adds its own pictures and removes pictures.
         case editor
     }
 
-    /// The album's id and the account's: two devices that share an album with somebody make one row.
+    /// The album's id and the account's id: two devices that share an album with the same account create the same row.
     public var id: String { "\(albumID.uuidString.lowercased())_\(accountID)" }
-    /// What is shared.
+    /// The id of the shared album.
     public let albumID: UUID
-    /// What the sync server calls the account.
+    /// The account's id on the sync server.
     public let accountID: String
-    /// What it may do. What a newer version writes counts as a viewer here, as it does on the server.
+    /// The member's permissions. A role that only a newer version knows is read as a viewer, as on the server.
     public var role: Role
-    /// What whoever has shared the album knows the account by.
+    /// The name that the owner of the album has entered for the account.
     public var name: String
 
-    /// A member of an album.
+    /// Creates a member of an album.
     ///
     /// - Parameters:
-    ///   - albumID: the album.
-    ///   - accountID: as the sync server calls the account.
-    ///   - role: what it may do.
-    ///   - name: what the owner knows it by.
+    ///   - albumID: The album.
+    ///   - accountID: The account's id on the sync server.
+    ///   - role: The member's permissions.
+    ///   - name: The owner's name for the account.
     public init(albumID: UUID, accountID: String, role: Role = .viewer, name: String) {
-        (self.albumID, self.accountID, self.role, self.name) = (albumID, accountID, role, name)
+        self.albumID = albumID
+        self.accountID = accountID
+        self.role = role
+        self.name = name
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Whom albums are shared with.
+/// A table of the members of albums.
 enum AlbumMemberTable {
     static func put(_ member: AlbumMember, _ db: Database) throws {
         let sql = """
@@ -26,14 +26,14 @@ enum AlbumMemberTable {
 
     /// Removes an account from an album. The ids of the album and of the member's row may be any texts.
     ///
-    /// - Returns: whether the account was a member.
+    /// - Returns: true if the account was a member.
     static func delete(account: String, fromAlbum album: String, _ db: Database) throws -> Bool {
         try db.execute(
             sql: "DELETE FROM album_member WHERE albumId = ? AND accountID = ?", arguments: [album, account])
         return db.changesCount > 0
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: true if the row existed.
     static func delete(_ id: String, from album: UUID, _ db: Database) throws -> Bool {
         try db.execute(
             sql: "DELETE FROM album_member WHERE id = ? AND albumId = ?", arguments: [id, album.text])

@@ -2,24 +2,24 @@ import Foundation
 import GRDB
 import LFSSync
 
-/// The albums, and what the photo library of this device calls them.
+/// A table of the albums, with their local ids in the photo library of this device.
 enum AlbumTable {
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when another album has one of its ids.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if another album has one of its ids.
     static func put(_ album: Album, _ db: Database) throws {
-        // Two devices may have given two albums the same: what one has already it keeps.
+        // Two devices may have given the same id to two albums: an album keeps an id that it already has.
         let stored = try one(album.id, db)
         if stored?.remoteID != album.remoteID {
             try Taken.refuse(
-                "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?", [album.remoteID, album.id.text],
-                "album \(album.id.text)", "another album has its remote id", db)
+                "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?", arguments: [album.remoteID, album.id.text],
+                name: "album \(album.id.text)", reason: "another album has its remote id", db)
         }
         if stored?.ownerID != album.ownerID || stored?.localID != album.localID {
             try Taken.refuse(
                 """
                 SELECT 1 FROM album_local JOIN album ON album.id = albumId
                 WHERE localId = ? AND ownerId = ? AND albumId <> ?
-                """, [album.localID, album.ownerID, album.id.text], "album \(album.id.text)",
-                "another album of its owner has its local id", db)
+                """, arguments: [album.localID, album.ownerID, album.id.text], name: "album \(album.id.text)",
+                reason: "another album of its owner has its local id", db)
         }
         let sql = """
             INSERT INTO album (id, remoteId, ownerId, name, createdAt) VALUES (?, ?, ?, ?, ?)
@@ -37,13 +37,13 @@ enum AlbumTable {
             sql: "INSERT INTO album_local (albumId, localId) VALUES (?, ?)", arguments: [album.id.text, local])
     }
 
-    /// Returns the albums of an owner, and the shared ones of other accounts that cannot be read. A row of another
-    /// account must not hide the rest.
+    /// Returns the albums of an owner, and the shared albums of other accounts that cannot be read. A damaged row of
+    /// another account must not hide the other rows.
     ///
-    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)`` for a damaged row of this account.
+    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)`` if a row of this account is damaged.
     static func all(of owner: String, _ db: Database) throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
         var (albums, unreadable): ([Album], [UnreadableAlbum]) = ([], [])
-        let rows = try rows("WHERE ownerId = ? ORDER BY createdAt, id", [owner], db)
+        let rows = try rows("WHERE ownerId = ? ORDER BY createdAt, id", arguments: [owner], db)
         while let row = try rows.next() {
             do {
                 albums.append(try album(row))
@@ -57,11 +57,13 @@ enum AlbumTable {
     }
 
     static func one(_ id: UUID, _ db: Database) throws -> Album? {
-        try rows("WHERE id = ?", [id.text], db).next().map(album)
+        let rows = try rows("WHERE id = ?", arguments: [id.text], db)
+        // A cursor resets its statement when it is released, and the row loses its values.
+        return try withExtendedLifetime(rows) { try rows.next().map(album) }
     }
 
     private static func rows(
-        _ condition: String, _ arguments: StatementArguments, _ db: Database
+        _ condition: String, arguments: StatementArguments, _ db: Database
     ) throws -> RowCursor {
         let sql = """
             SELECT id, remoteId, localId, ownerId, name, createdAt
@@ -78,17 +80,18 @@ enum AlbumTable {
             createdAt: try checked.date("createdAt"))
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: true if the album existed.
     static func delete(_ id: UUID, _ db: Database) throws -> Bool {
         try db.execute(sql: "DELETE FROM album WHERE id = ?", arguments: [id.text])
         return db.changesCount > 0
     }
 }
 
-/// What unique indexes would refuse, were two devices never to write without knowing of each other.
+/// The checks that replace unique indexes. Indexes cannot be used, since two devices may write the same value before
+/// they know of each other's row.
 enum Taken {
     static func refuse(
-        _ sql: String, _ arguments: StatementArguments, _ name: String, _ reason: String, _ db: Database
+        _ sql: String, arguments: StatementArguments, name: String, reason: String, _ db: Database
     ) throws {
         guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
             throw FileStorageError.fileWriteFailed(name: name, reason: reason)

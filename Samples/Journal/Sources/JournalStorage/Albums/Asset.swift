@@ -2,25 +2,27 @@ import Crypto
 public import Foundation
 public import LFS
 
-/// A picture of somebody's, which albums show: once for each owner, however many records and albums have it.
+/// A picture with an owner, which albums show. An owner has one asset for each file, even if several records and albums
+/// contain it.
 public struct Asset: Hashable, Sendable, Identifiable {
-    /// What it is stored under. Made of the owner and the file, if nobody says otherwise: two devices that make an
-    /// asset of one file make the same one.
+    /// The asset's id. By default it is derived from the owner and the file, so that two devices that create an asset
+    /// of the same file create the same one.
     public var id: UUID
-    /// What a server calls it; no two assets have the same. Nil until one does.
+    /// The asset's id on a server; nil until a server has assigned one. No two assets have the same remote id.
     public var remoteID: String?
-    /// What a photo library of this device calls it; no two of one owner have the same. Nil if none does.
+    /// The asset's id in the photo library of this device; nil if it is in none. No two assets of one owner have the
+    /// same local id.
     public var localID: String?
-    /// Whose it is: any text that an app knows people by.
+    /// The owner of the asset: any text by which an app identifies people.
     public var ownerID: String
-    /// SHA-256 of its bytes, 64 lowercase hex digits: no two of one owner have the same.
+    /// The SHA-256 hash of the bytes, as 64 lowercase hex digits. No two assets of one owner have the same checksum.
     public let checksum: String
-    /// When it was made, to the millisecond.
+    /// The time when the asset was created, to the millisecond.
     public var createdAt: Date
-    /// Its bytes.
+    /// The id of the file with the bytes.
     public let fileID: FileData.ID
 
-    /// An asset with the bytes of a file, its time rounded to the millisecond.
+    /// Creates an asset with the bytes of a file and rounds its time to the millisecond.
     public init(
         id: UUID? = nil, remoteID: String? = nil, localID: String? = nil, ownerID: String, file: FileData,
         createdAt: Date
@@ -44,7 +46,7 @@ public struct Asset: Hashable, Sendable, Identifiable {
         self.fileID = fileID
     }
 
-    /// A UUID of version 8 (RFC 9562, section 5.8).
+    /// Returns a UUID of version 8 (RFC 9562, section 5.8).
     private static func id(of file: FileData.ID, _ owner: String) -> UUID {
         var bytes = Array(SHA256.hash(data: Data("\(file) \(owner)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

@@ -2,77 +2,157 @@ import Foundation
 import GRDB
 import LFS
 
-/// The assets, each with the file that has its bytes.
+/// A table of the assets, each with the file that has its bytes.
 enum AssetTable {
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when another asset has one of its ids, or the
-    ///   owner's has its checksum.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if another asset has one of its ids, or if another
+    ///   asset of the same owner has its checksum.
     static func put(_ asset: Asset, _ db: Database) throws {
         let (id, name) = (asset.id.text, "asset \(asset.id.text)")
-        // Two devices may have given two assets the same: what one has already it keeps.
-        let stored = try fetch("WHERE asset.id = ?", [id], db).first
+        // Two devices may have given the same id to two assets: an asset keeps an id that it already has.
+        let stored = try fetch("WHERE asset.id = ?", arguments: [id], db).first
         let isOfOther = stored?.ownerID != asset.ownerID
         if stored?.remoteID != asset.remoteID {
             try Taken.refuse(
-                "SELECT 1 FROM asset WHERE remoteId = ? AND id <> ?", [asset.remoteID, id], name,
-                "another asset has its remote id", db)
+                "SELECT 1 FROM asset WHERE remoteId = ? AND id <> ?", arguments: [asset.remoteID, id], name: name,
+                reason: "another asset has its remote id", db)
         }
         if isOfOther || stored?.localID != asset.localID {
             try Taken.refuse(
                 """
                 SELECT 1 FROM asset_local JOIN asset ON asset.id = assetId
                 WHERE localId = ? AND ownerId = ? AND assetId <> ?
-                """, [asset.localID, asset.ownerID, id], name, "another asset of its owner has its local id", db)
+                """, arguments: [asset.localID, asset.ownerID, id], name: name,
+                reason: "another asset of its owner has its local id", db)
         }
         if isOfOther || stored?.checksum != asset.checksum {
             try Taken.refuse(
                 "SELECT 1 FROM asset WHERE ownerId = ? AND checksum = ? AND id <> ?",
-                [asset.ownerID, asset.checksum, id], name, "another asset of its owner has its checksum", db)
+                arguments: [asset.ownerID, asset.checksum, id], name: name,
+                reason: "another asset of its owner has its checksum", db)
         }
+        try db.execute(sql: "DELETE FROM asset_local WHERE assetId = ?", arguments: [id])
+        try write(asset, db)
+    }
+
+    /// Stores many assets like ``put(_:_:)``. It reads the stored assets and checks the new ones with one statement
+    /// each, because a check of each asset takes longer than the insertion. Of assets with the same id, it stores the
+    /// last one.
+    static func put(_ given: [Asset], _ db: Database) throws {
+        let assets = Array(Dictionary(given.map { ($0.id, $0) }) { _, last in last }.values)
+        let ids = try json(assets.map(\.id.text))
+        let stored = Dictionary(
+            try fetch("WHERE asset.id IN (SELECT value FROM json_each(?))", arguments: [ids], db).map { ($0.id, $0) }
+        ) { first, _ in first }
+        try db.execute(
+            sql: "DELETE FROM asset_local WHERE assetId IN (SELECT value FROM json_each(?))", arguments: [ids])
+        for asset in assets { try write(asset, db) }
+        // An asset keeps an id that it already has, as in ``put(_:_:)``.
+        func isChanged(_ asset: Asset, at value: KeyPath<Asset, String?>) -> Bool {
+            guard let earlier = stored[asset.id] else { return true }
+            return earlier[keyPath: value] != asset[keyPath: value]
+        }
+        func isOfOther(_ asset: Asset) -> Bool { stored[asset.id]?.ownerID != asset.ownerID }
+        try refuse(
+            assets.filter { isChanged($0, at: \.remoteID) },
+            sharing: "JOIN asset b ON b.remoteId = a.remoteId AND b.id <> a.id",
+            reason: "another asset has its remote id", db)
+        try refuse(
+            assets.filter { isOfOther($0) || isChanged($0, at: \.localID) },
+            sharing: """
+                JOIN asset_local l ON l.assetId = a.id JOIN asset_local m ON m.localId = l.localId
+                JOIN asset b ON b.id = m.assetId AND b.ownerId = a.ownerId AND b.id <> a.id
+                """, reason: "another asset of its owner has its local id", db)
+        try refuse(
+            assets.filter { isOfOther($0) || stored[$0.id]?.checksum != $0.checksum },
+            sharing: "JOIN asset b ON b.ownerId = a.ownerId AND b.checksum = a.checksum AND b.id <> a.id",
+            reason: "another asset of its owner has its checksum", db)
+    }
+
+    /// - Parameter joins: The joins from the asset `a` to another asset `b` with an equal value, as SQL.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if there is such an asset.
+    private static func refuse(_ assets: [Asset], sharing joins: String, reason: String, _ db: Database) throws {
+        guard !assets.isEmpty else { return }
+        let sql = "SELECT a.id FROM json_each(?) AS given CROSS JOIN asset a ON a.id = given.value \(joins) LIMIT 1"
+        guard let id = try String.fetchOne(db, sql: sql, arguments: [try json(assets.map(\.id.text))]) else { return }
+        throw FileStorageError.fileWriteFailed(name: "asset \(id)", reason: reason)
+    }
+
+    /// Inserts or replaces the rows of an asset whose local id was removed before.
+    private static func write(_ asset: Asset, _ db: Database) throws {
         let sql = """
             INSERT INTO asset (id, remoteId, ownerId, checksum, createdAt, fileId) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, ownerId = excluded.ownerId,
                 checksum = excluded.checksum, createdAt = excluded.createdAt, fileId = excluded.fileId
             """
-        try db.execute(
-            sql: sql,
+        try db.cachedStatement(sql: sql).execute(
             arguments: [
-                id, asset.remoteID, asset.ownerID, asset.checksum, asset.createdAt.millisecondsSince1970, asset.fileID,
+                asset.id.text, asset.remoteID, asset.ownerID, asset.checksum, asset.createdAt.millisecondsSince1970,
+                asset.fileID,
             ])
-        try db.execute(sql: "DELETE FROM asset_local WHERE assetId = ?", arguments: [id])
         guard let local = asset.localID else { return }
-        try db.execute(sql: "INSERT INTO asset_local (assetId, localId) VALUES (?, ?)", arguments: [id, local])
+        try db.cachedStatement(sql: "INSERT INTO asset_local (assetId, localId) VALUES (?, ?)").execute(
+            arguments: [asset.id.text, local])
+    }
+
+    private static func json(_ texts: [String]) throws -> String {
+        String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
+    }
+
+    /// - Parameter period: The times of creation, without the upper bound.
+    static func all(of owner: String, createdIn period: Range<Date>, _ db: Database) throws -> [Asset] {
+        try fetch(
+            """
+            WHERE asset.ownerId = ? AND asset.createdAt >= ? AND asset.createdAt < ?
+            ORDER BY asset.createdAt, asset.id
+            """,
+            arguments: [
+                owner, period.lowerBound.millisecondsSince1970, period.upperBound.millisecondsSince1970,
+            ], db)
     }
 
     static func all(of owner: String, _ db: Database) throws -> [Asset] {
-        try fetch("WHERE asset.ownerId = ? ORDER BY asset.createdAt, asset.id", [owner], db)
+        try fetch("WHERE asset.ownerId = ? ORDER BY asset.createdAt, asset.id", arguments: [owner], db)
     }
 
     static func one(remoteID: String, _ db: Database) throws -> Asset? {
-        try fetch("WHERE asset.remoteId = ? ORDER BY asset.createdAt, asset.id", [remoteID], db).first
+        try fetch("WHERE asset.remoteId = ? ORDER BY asset.createdAt, asset.id", arguments: [remoteID], db).first
     }
 
     static func one(localID: String, owner: String, _ db: Database) throws -> Asset? {
-        try fetch("WHERE asset_local.localId = ? AND asset.ownerId = ?", [localID, owner], db).first
+        try fetch("WHERE asset_local.localId = ? AND asset.ownerId = ?", arguments: [localID, owner], db).first
     }
 
     static func one(checksum: String, owner: String, _ db: Database) throws -> Asset? {
-        // Two devices may have made one each: on both of them the first counts.
+        // Two devices may each have created one: every device uses the first one.
         try fetch(
-            "WHERE asset.ownerId = ? AND asset.checksum = ? ORDER BY asset.createdAt, asset.id", [owner, checksum], db
+            "WHERE asset.ownerId = ? AND asset.checksum = ? ORDER BY asset.createdAt, asset.id",
+            arguments: [owner, checksum], db
         ).first
     }
 
-    /// Also from albums.
+    /// Deletes an asset and removes it from all albums.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: true if the asset existed.
     static func delete(_ id: UUID, _ db: Database) throws -> Bool {
         try db.execute(sql: "DELETE FROM album_asset WHERE assetId = ?", arguments: [id.text])
         try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [id.text])
         return db.changesCount > 0
     }
 
-    /// - Parameter condition: joins, conditions and the order, as they follow the name of the table.
-    static func fetch(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> [Asset] {
+    /// Deletes the assets with these remote ids and removes them from all albums.
+    ///
+    /// - Returns: The number of deleted assets.
+    static func delete(remoteIDs: [String], _ db: Database) throws -> Int {
+        let ids = try json(remoteIDs)
+        let condition = "remoteId IN (SELECT value FROM json_each(?))"
+        try db.execute(
+            sql: "DELETE FROM album_asset WHERE assetId IN (SELECT id FROM asset WHERE \(condition))", arguments: [ids])
+        try db.execute(sql: "DELETE FROM asset WHERE \(condition)", arguments: [ids])
+        return db.changesCount
+    }
+
+    /// - Parameter condition: The joins, the condition and the order, as SQL that follows the name of the table.
+    static func fetch(_ condition: String, arguments: StatementArguments, _ db: Database) throws -> [Asset] {
         let sql = """
             SELECT asset.id, asset.remoteId, asset_local.localId, asset.ownerId, asset.checksum, asset.createdAt,
                 asset.fileId

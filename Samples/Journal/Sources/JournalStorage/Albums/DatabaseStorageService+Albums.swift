@@ -2,29 +2,41 @@ public import Foundation
 import GRDB
 public import LFS
 
-/// Albums of pictures, in the database form only: what a photo app needs, and what accounts share.
+/// Albums of pictures, which only the database implementation has. A photo app needs them, and accounts can share them.
 extension DatabaseStorageService {
     // MARK: Assets
 
-    /// Stores an asset: a new one, or in the place of the one with its id.
+    /// Stores an asset. An asset with the same id is replaced.
     ///
-    /// Its file has to be in the database: that of a picture (``imageFile(filename:for:)``), or one that
-    /// ``makeAsset(from:_:)`` has just made.
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when the owner has another asset with its checksum
-    ///   or its local id, or somebody one with its remote id.
+    /// The file must be in the database: that of a picture (``imageFile(filename:for:)``), or one that
+    /// ``makeAsset(from:_:)`` has just created.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the owner has another asset with the same
+    ///   checksum or local id, or if any other asset has the same remote id.
     public func saveAsset(_ asset: Asset) async throws {
         try Self.requireStorable(
-            "asset \(asset.id.text)", asset.createdAt, [asset.remoteID, asset.localID, asset.ownerID])
+            "asset \(asset.id.text)", date: asset.createdAt, texts: [asset.remoteID, asset.localID, asset.ownerID])
         try await write("asset \(asset.id.text)") { db in try AssetTable.put(asset, db) }
+    }
+
+    /// Stores many assets in one transaction, all or none. If an asset is given twice, the last one counts.
+    ///
+    /// - Throws: The errors of ``saveAsset(_:)`` for the first asset that cannot be stored.
+    public func saveAssets(_ assets: [Asset]) async throws {
+        for asset in assets {
+            try Self.requireStorable(
+                "asset \(asset.id.text)", date: asset.createdAt, texts: [asset.remoteID, asset.localID, asset.ownerID])
+        }
+        try await write("The assets") { db in try AssetTable.put(assets, db) }
     }
 
     /// Stores a picture that belongs to no record as an asset.
     ///
     /// - Parameters:
-    ///   - source: its bytes.
-    ///   - make: takes the file that they have become, and gives the asset.
-    /// - Returns: the asset that now has these bytes: the owner's earlier one when there is one with this checksum.
-    /// - Throws: as ``saveAsset(_:)``, and ``FileStorageError/imageWriteFailed(name:reason:)`` for the bytes.
+    ///   - source: The bytes.
+    ///   - make: A closure that returns the asset for the file that is created from the bytes.
+    /// - Returns: The asset that now has these bytes: the owner's earlier asset if it has the same checksum.
+    /// - Throws: The errors of ``saveAsset(_:)``, and ``FileStorageError/imageWriteFailed(name:reason:)`` for the
+    ///   bytes.
     public func makeAsset(
         from source: FileSource, _ make: @escaping @Sendable (FileData) -> Asset
     ) async throws -> Asset {
@@ -35,7 +47,8 @@ extension DatabaseStorageService {
             let asset = make(file)
             do {
                 try Self.requireStorable(
-                    "asset \(asset.id.text)", asset.createdAt, [asset.remoteID, asset.localID, asset.ownerID])
+                    "asset \(asset.id.text)", date: asset.createdAt,
+                    texts: [asset.remoteID, asset.localID, asset.ownerID])
                 let stored = try await write("asset \(asset.id.text)") { db in
                     if let earlier = try AssetTable.one(checksum: asset.checksum, owner: asset.ownerID, db) {
                         return earlier
@@ -53,35 +66,47 @@ extension DatabaseStorageService {
         }
     }
 
-    /// The assets of an owner, by the time when they were made.
+    /// Returns the assets of an owner by the time of their creation.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``, ``FileStorageError/decodingFailed(name:reason:)``.
     public func loadAssets(of ownerID: String) async throws -> [Asset] {
         try await read("The assets") { db in try AssetTable.all(of: ownerID, db) }
     }
 
-    /// The asset that a server calls so, if there is one.
+    /// Returns the assets of an owner that were created in a period, by the time of their creation.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Parameter period: The times of creation. The upper bound is not included.
+    /// - Throws: The errors of ``loadAssets(of:)``, and ``FileStorageError/encodingFailed(name:reason:)`` for a time
+    ///   that is not in the years 1 to 9999.
+    public func loadAssets(of ownerID: String, createdIn period: Range<Date>) async throws -> [Asset] {
+        for date in [period.lowerBound, period.upperBound] {
+            try Self.requireStorable("The period", date: date, texts: [])
+        }
+        return try await read("The assets") { db in try AssetTable.all(of: ownerID, createdIn: period, db) }
+    }
+
+    /// Returns the asset with the given remote id, or nil if no asset has it.
+    ///
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAsset(remoteID: String) async throws -> Asset? {
         try await read("asset") { db in try AssetTable.one(remoteID: remoteID, db) }
     }
 
-    /// The asset of an owner that the photo library of this device calls so, if there is one.
+    /// Returns the asset of an owner with the given id in the photo library of this device, or nil if no asset has it.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAsset(localID: String, ownerID: String) async throws -> Asset? {
         try await read("asset") { db in try AssetTable.one(localID: localID, owner: ownerID, db) }
     }
 
-    /// The asset of an owner with these bytes, if there is one.
+    /// Returns the asset of an owner whose bytes have the given checksum, or nil if no asset has it.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAsset(checksum: String, ownerID: String) async throws -> Asset? {
         try await read("asset") { db in try AssetTable.one(checksum: checksum, owner: ownerID, db) }
     }
 
-    /// Deletes an asset, also from albums. Its file goes unless a record has it.
+    /// Deletes an asset and removes it from all albums. Its file is deleted too unless a record contains it.
     ///
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func deleteAsset(_ id: UUID) async throws {
@@ -90,21 +115,31 @@ extension DatabaseStorageService {
         }
     }
 
+    /// Deletes the assets with the given remote ids in one transaction, and removes them from all albums. Unknown ids
+    /// are ignored.
+    ///
+    /// - Returns: The number of deleted assets.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
+    @discardableResult public func deleteAssets(remoteIDs: [String]) async throws -> Int {
+        try await write("The assets") { db in try AssetTable.delete(remoteIDs: remoteIDs, db) }
+    }
+
     // MARK: Albums
 
-    /// Stores an album: a new one, or in the place of the one with its id. What it shows stays.
+    /// Stores an album. An album with the same id is replaced and keeps its pictures.
     ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when the owner has another album with its local id,
-    ///   or somebody one with its remote id.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the owner has another album with the same local
+    ///   id, or if any other album has the same remote id.
     public func saveAlbum(_ album: Album) async throws {
         try Self.requireStorable(
-            "album \(album.id.text)", album.createdAt, [album.remoteID, album.localID, album.ownerID, album.name])
+            "album \(album.id.text)", date: album.createdAt,
+            texts: [album.remoteID, album.localID, album.ownerID, album.name])
         try await write("album \(album.id.text)") { db in try AlbumTable.put(album, db) }
     }
 
-    /// The albums of an owner, by the time when they were made.
+    /// Returns the albums of an owner by the time of their creation.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAlbums(of ownerID: String) async throws -> [Album] {
         try await loadAllAlbums(of: ownerID).albums
     }
@@ -112,12 +147,12 @@ extension DatabaseStorageService {
     /// Returns the albums of an owner as ``loadAlbums(of:)`` does, and the albums that another account has shared and
     /// that cannot be read.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAllAlbums(of ownerID: String) async throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
         try await read("The albums") { db in try AlbumTable.all(of: ownerID, db) }
     }
 
-    /// Deletes an album. Its assets stay.
+    /// Deletes an album, but not its assets.
     ///
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func deleteAlbum(_ id: UUID) async throws {
@@ -126,62 +161,62 @@ extension DatabaseStorageService {
         }
     }
 
-    /// The album with an id, also one that somebody else shares; nil if there is none.
+    /// Returns the album with an id, including an album that another account shares, or nil if it does not exist.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAlbum(_ id: UUID) async throws -> Album? {
         try await read("album \(id.text)") { db in try AlbumTable.one(id, db) }
     }
 
-    /// The files of all pictures that an album shows, in its order: also those that are no assets of this account,
-    /// since somebody else has put them there.
+    /// Returns the files of all pictures that an album shows, in its order. Files that another account has added are
+    /// included, although they are not assets of this account.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadImages(inAlbum id: UUID) async throws -> [StoredImage] {
         try await read("album \(id.text)") { db in try AlbumLinkTable.images(in: id, db) }
     }
 
-    /// The assets of this account that an album shows, in its order.
+    /// Returns the assets of this account that an album shows, in its order.
     ///
-    /// - Throws: as ``loadAssets(of:)``.
+    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAssets(inAlbum id: UUID) async throws -> [Asset] {
         try await read("album \(id.text)") { db in try AlbumLinkTable.assets(in: id, db) }
     }
 
-    /// Lets an album show exactly these assets in this order, each once.
+    /// Sets the assets that an album shows and their order.
     ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when there is no such album or asset, or one comes
-    ///   twice.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the album or an asset does not exist, or if the
+    ///   list contains an asset twice.
     public func setAssets(_ assets: [UUID], inAlbum id: UUID) async throws {
         try await write("album \(id.text)") { db in try AlbumLinkTable.arrange(assets, in: id, db) }
     }
 
-    /// Lets an album show assets at its end besides. Those that it shows already stay where they are.
+    /// Adds assets at the end of an album. Assets that the album already shows keep their places.
     ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when there is no such album or asset.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the album or an asset does not exist.
     public func addAssets(_ assets: [UUID], toAlbum id: UUID) async throws {
         try await write("album \(id.text)") { db in
             for asset in assets { try AlbumLinkTable.add(asset, to: id, db) }
         }
     }
 
-    /// Takes a picture out of an album, whoever has put it there.
+    /// Removes a picture from an album, even if another account has added it.
     ///
-    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` when it is not in it.
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` if the album does not show it.
     public func removeImage(_ file: FileData.ID, fromAlbum id: UUID) async throws {
         try await write("album \(id.text)") { db in
             guard try AlbumLinkTable.remove(file, from: id, db) else {
-                throw FileStorageError.imageNotFound(name: "\(file)", reason: "the album does not show it")
+                throw FileStorageError.imageNotFound(name: "\(file)", reason: "it is not in the album")
             }
         }
     }
 
-    private static func requireStorable(_ name: String, _ date: Date, _ texts: [String?]) throws {
+    private static func requireStorable(_ name: String, date: Date, texts: [String?]) throws {
         if date.storableMilliseconds == nil {
-            throw FileStorageError.encodingFailed(name: name, reason: "its time is in no year from 1 to 9999")
+            throw FileStorageError.encodingFailed(name: name, reason: "its time is not in the years 1 to 9999")
         }
         if texts.contains(where: { $0?.hasNull == true }) {
-            throw FileStorageError.encodingFailed(name: name, reason: "a text of it has the character U+0000")
+            throw FileStorageError.encodingFailed(name: name, reason: "one of its texts has the character U+0000")
         }
     }
 }

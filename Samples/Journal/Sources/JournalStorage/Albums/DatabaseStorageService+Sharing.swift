@@ -2,26 +2,26 @@ public import Foundation
 import GRDB
 import LFSSync
 
-/// Albums that several accounts see. Who shares one with whom travels to the sync server, which does the rest.
+/// Albums that several accounts see. The database only stores the members. The sync server enforces the permissions.
 extension DatabaseStorageService {
-    /// Whom an album is shared with, by name.
+    /// Returns the members of an album by name.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``, ``FileStorageError/decodingFailed(name:reason:)``.
     public func loadMembers(ofAlbum id: UUID) async throws -> [AlbumMember] {
         try await read("album \(id.text)") { db in try AlbumMemberTable.all(of: id, db) }
     }
 
-    /// Shares an album with somebody, or changes what somebody may do in it.
+    /// Shares an album with an account, or changes the permissions of a member.
     ///
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``, ``FileStorageError/encodingFailed(name:reason:)``.
     public func saveMember(_ member: AlbumMember) async throws {
         guard !member.name.hasNull, !member.accountID.hasNull else {
-            throw FileStorageError.encodingFailed(name: "member", reason: "a text of it has the character U+0000")
+            throw FileStorageError.encodingFailed(name: "member", reason: "one of its texts has the character U+0000")
         }
         try await write("album \(member.albumID.text)") { db in try AlbumMemberTable.put(member, db) }
     }
 
-    /// Shares an album with somebody no longer, or leaves it.
+    /// Removes a member from an album: the owner ends the sharing, or the member leaves.
     ///
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func deleteMember(_ member: AlbumMember.ID, ofAlbum id: UUID) async throws {
@@ -32,12 +32,12 @@ extension DatabaseStorageService {
         }
     }
 
-    /// Leaves an album that another account has shared, also one that cannot be read.
+    /// Leaves an album that another account has shared, including one that cannot be read.
     ///
     /// - Parameters:
-    ///   - id: the album's, any text.
-    ///   - account: what the sync server calls this account.
-    /// - Throws: ``FileStorageError/fileNotFound(name:)`` when no other account shares such an album with this one,
+    ///   - id: The album's id, which may be any text.
+    ///   - account: The id of this account on the sync server.
+    /// - Throws: ``FileStorageError/fileNotFound(name:)`` if no other account shares such an album with this one,
     ///   ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func leaveAlbum(_ id: String, account: String) async throws {
         try await write("album \(id)") { db in
@@ -47,7 +47,7 @@ extension DatabaseStorageService {
         }
     }
 
-    /// Whether another account has shared an album with this one.
+    /// Returns true if another account has shared an album with this one.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func isShared(album id: UUID) async throws -> Bool {

@@ -1,37 +1,37 @@
 import Foundation
 
-/// Copies a journal from one implementation to another: an import, an export, a backup.
+/// Copies a journal from one implementation to another: an import, an export or a backup.
 ///
-/// Tags, records and pictures come out as they went in, so that a folder that was imported into a database and exported
-/// into an empty folder is the same byte for byte, provided that it was written by us: what its owner wrote by hand
-/// comes back in our layout. Doing it again does no harm. What the target has besides stays.
+/// Tags, records and pictures are copied unchanged. A folder that is imported into a database and exported into an
+/// empty folder is the same byte for byte, provided that this library wrote it. Files that its owner wrote by hand are
+/// exported in the library's layout. A copy may be repeated. Other contents of the target are kept.
 public struct JournalCopy: Sendable {
     private let source: any StreamingFileStorageService
     private let target: any StreamingFileStorageService
 
-    /// A copy that has not begun.
+    /// Creates a copy that has not started.
     public init(from source: any StreamingFileStorageService, to target: any StreamingFileStorageService) {
         self.source = source
         self.target = target
     }
 
-    /// What was copied, and what was not.
+    /// A report of the copied and the damaged items.
     public struct Report: Hashable, Sendable {
-        /// Tags that were copied; those of the target that the source does not have stay behind them.
+        /// The number of tags that were copied. Tags that only the target has are placed after them.
         public var tags = 0
-        /// Records that were copied.
+        /// The number of records that were copied.
         public var records = 0
-        /// Pictures that were copied.
+        /// The number of pictures that were copied.
         public var pictures = 0
-        /// What could not be copied, because it is damaged or missing in the source.
+        /// The items that could not be copied, because they are damaged or missing in the source.
         public var damaged: [DamagedRecord] = []
     }
 
-    /// Copies everything, one record after the other.
+    /// Copies all contents, one record after the other. A damaged item is reported and does not end the copy.
     ///
-    /// - Parameter onRecord: takes what is copied so far after each record.
-    /// - Returns: what was copied. Where something is damaged it names it and goes on.
-    /// - Throws: ``FileStorageError`` when the target takes nothing, or the source gives nothing at all.
+    /// - Parameter onRecord: A closure that receives the report so far after each record.
+    /// - Returns: The report of the copy.
+    /// - Throws: ``FileStorageError`` if the target cannot be written or the source cannot be read at all.
     public func run(onRecord: (Report) throws -> Void = { _ in }) async throws -> Report {
         var report = Report()
         report.damaged = try await source.damagedRecords()
@@ -46,11 +46,11 @@ public struct JournalCopy: Sendable {
                     report.pictures += 1
                 } catch let FileStorageError.imageNotFound(name, reason) {
                     let finding = DamagedRecord(name: name, reason: reason)
-                    // The source may have named it by itself.
+                    // The source's own list of damaged records may already contain the picture.
                     if !report.damaged.contains(where: { $0.name.hasSuffix(name) }) { report.damaged.append(finding) }
                 }
             }
-            // The target may have had some before, in another order.
+            // The target may already have some of the pictures, in another order.
             if !record.images.isEmpty { try await target.updateRecord(record) }
             report.records += 1
             try onRecord(report)
@@ -62,7 +62,7 @@ public struct JournalCopy: Sendable {
         let tags = try await source.loadTags()
         let ids = Set(tags.map(\.id))
         let others = try await target.loadTags().filter { !ids.contains($0.id) }
-        // Without tags there need be no file of them.
+        // A journal without tags needs no file of tags.
         if !tags.isEmpty { try await target.saveTags(tags + others) }
         return tags.count
     }

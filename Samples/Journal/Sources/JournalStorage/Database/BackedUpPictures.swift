@@ -5,29 +5,31 @@ import LFS
 public import LFSBackup
 
 extension DatabaseStorageService {
-    /// What a backup of folders does with the pictures that come in: each is one of the record of its folder and day,
-    /// which is made if there is none.
+    /// Returns a host for a backup of folders, which adds each picture to the record of its folder and day. A missing
+    /// record is created.
     ///
-    /// - Parameter timeZone: in whose clocks a day is.
+    /// - Parameter timeZone: The time zone that determines the days.
     public static func backupHost(in timeZone: TimeZone) -> BackupHost {
         BackupHost { attachment, db in try BackedUpPictures(timeZone: timeZone).put(attachment, db) }
     }
 }
 
-/// Pictures that come from folders.
+/// Pictures that a backup of folders adds to records.
 struct BackedUpPictures {
     let timeZone: TimeZone
 
     func put(_ attachment: BackupAttachment, _ db: Database) throws {
         let file = attachment.file
-        // Equal bytes are one file, and a file is one picture: somebody may have added it by hand.
-        guard try PictureTable.picture(of: file.id, db) == nil else { return }
+        // Equal bytes are one file, and a file is one picture: it may already have been added by hand.
+        guard try !PictureTable.contains(file.id, db) else { return }
         let record = try replacing(attachment, db) ?? madeRecord(attachment, db)
         let index = try PictureTable.freeIndex(record, db)
         guard let fileExtension = Self.fileExtension(attachment.asset.contentType),
             let name = ImageName(recordID: record, index: index, fileExtension: fileExtension)
-        else { throw BackupError(.refused, "it is no picture of a kind that is shown", asset: attachment.asset.id) }
-        try PictureTable.put(name, file.id, db)
+        else {
+            throw BackupError(.refused, message: "its picture format is not supported", asset: attachment.asset.id)
+        }
+        try PictureTable.put(name, file: file.id, db)
     }
 
     private static func fileExtension(_ contentType: String?) -> String? {
@@ -36,7 +38,8 @@ struct BackedUpPictures {
         return kind == "jpeg" ? "jpg" : kind
     }
 
-    /// Takes the earlier version out of its record, and gives that; nil where there is none, or it is somebody's own.
+    /// Removes the earlier version of a picture from its record and returns the record's id. Returns nil if the picture
+    /// has no earlier version, if a person wrote the record, or if another original has the same bytes.
     private func replacing(_ attachment: BackupAttachment, _ db: Database) throws -> UUID? {
         guard let old = attachment.replaced?.id,
             let name = try PictureTable.picture(of: old, db).flatMap(ImageName.init),
@@ -45,10 +48,10 @@ struct BackedUpPictures {
         return try PictureTable.delete(old, of: name.recordID, db) ? name.recordID : nil
     }
 
-    /// Whether another original has the same bytes.
+    /// Returns true if another original has the same bytes.
     private func isOfAnother(_ file: FileData.ID, than id: AssetName, _ db: Database) throws -> Bool {
         var isShared = false
-        try BackupNotes.forEach(db) { note in
+        try BackupHistory.forEach(db) { note in
             if note.fileID == file, note.id != id, !note.isDeclined { isShared = true }
         }
         return isShared
@@ -56,7 +59,8 @@ struct BackedUpPictures {
 
     // MARK: Records
 
-    /// The record of a folder and a day, which reaches from its first picture to its last.
+    /// Returns the record of a folder and a day, which lasts from its first picture to its last. Creates the record or
+    /// extends it if necessary.
     private func madeRecord(_ attachment: BackupAttachment, _ db: Database) throws -> UUID {
         let folder = attachment.asset.title.description.split(separator: "/").first.map(String.init) ?? ""
         let date = date(of: attachment.asset.id)
@@ -75,16 +79,17 @@ struct BackedUpPictures {
         return id
     }
 
-    /// When a picture was taken, as far as its file tells; now where it tells what cannot be.
+    /// Returns the modification date of a picture's file, or the current date if the file has no plausible date.
     private func date(of original: AssetName) -> Date {
         let attributes = try? original.text.map { try FileManager.default.attributesOfItem(atPath: $0) }
         let (now, date) = (Date(), attributes?[.modificationDate] as? Date)
         guard let date, date.timeIntervalSince1970 > 0, date < now else { return now }
-        // As the database has it.
+        // The precision of the database is a millisecond.
         return Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1_000).rounded(.down) / 1_000)
     }
 
-    /// A UUID of version 8 (RFC 9562, section 5.8): the same for the same text, and of no record of somebody.
+    /// Returns a UUID of version 8 (RFC 9562, section 5.8). It is the same for the same text and differs from the ids
+    /// of all other records.
     private static func recordID(_ text: String) -> UUID {
         var bytes = Array(SHA256.hash(data: Data("journal backup \(text)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0f | 0x80

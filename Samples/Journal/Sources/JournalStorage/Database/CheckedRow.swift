@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
 
-/// A row whose values may be anything, since other programs can write them. Nothing of it traps.
+/// A row whose values may be anything, since other programs can write them. Reading it never traps.
 struct CheckedRow {
     let row: Row
     let table: String
 
     init(_ row: Row, of table: String) { (self.row, self.table) = (row, table) }
 
-    /// The table and the id, as far as there is one.
+    /// The table, and the id if the row has one.
     var name: String {
         let key: DatabaseValue? = row["id"]
         return "\(table) \(key.flatMap(String.fromDatabaseValue) ?? "without an id")"
@@ -44,6 +44,6 @@ struct CheckedRow {
     }
 
     func damaged(_ column: String) -> FileStorageError {
-        .decodingFailed(name: name, reason: "its column '\(column)' has a value that it cannot have")
+        .decodingFailed(name: name, reason: "its column '\(column)' has an invalid value")
     }
 }

@@ -11,9 +11,10 @@ extension DatabaseStorageService {
         try await saveImage(from: .chunks(chunks), for: record, filename: filename)
     }
 
-    /// Stores a picture as ``saveImage(from:for:filename:)-(ImageChunks,_,_)`` does, from a file or whatever LFS takes.
+    /// Stores a picture as ``saveImage(from:for:filename:)-(ImageChunks,_,_)`` does, from a file or any other source
+    /// that LFS supports.
     ///
-    /// - Throws: as that one.
+    /// - Throws: The errors of that method.
     public func saveImage(from source: FileSource, for record: TimeRecord, filename: String) async throws {
         guard let name = ImageName(filename, of: record.id) else {
             throw FileStorageError.badImageName(writing: filename)
@@ -27,19 +28,19 @@ extension DatabaseStorageService {
         try await addImage(from: .chunks(chunks), for: record, fileExtension: fileExtension)
     }
 
-    /// Stores a new picture as ``addImage(from:for:fileExtension:)-(ImageChunks,_,_)`` does, from a file or whatever
-    /// LFS takes.
+    /// Stores a new picture as ``addImage(from:for:fileExtension:)-(ImageChunks,_,_)`` does, from a file or any other
+    /// source that LFS supports.
     ///
-    /// - Throws: as that one.
+    /// - Throws: The errors of that method.
     public func addImage(
         from source: FileSource, for record: TimeRecord, fileExtension: String
     ) async throws -> String {
         let id = record.id
         guard let first = ImageName(recordID: id, index: 0, fileExtension: fileExtension) else {
             throw FileStorageError.imageWriteFailed(
-                name: "\(id.text)_0.\(fileExtension)", reason: "its extension is not one of a picture")
+                name: "\(id.text)_0.\(fileExtension)", reason: "its extension is not that of a picture")
         }
-        // The index is found in the transaction that uses it.
+        // The index is determined in the transaction that uses it.
         return try await attach(source, as: first) { db in
             let index = try PictureTable.freeIndex(id, db)
             guard let name = ImageName(recordID: id, index: index, fileExtension: fileExtension) else {
@@ -52,17 +53,17 @@ extension DatabaseStorageService {
 
     public func loadImage(filename: String, for record: TimeRecord) async throws -> Data {
         let file = try await imageFile(filename: filename, for: record)
-        let data = try await reading(file, filename) { try await lfs.data(of: file) }
-        return try Self.required(data, filename)
+        let data = try await reading(file, filename: filename) { try await lfs.data(of: file) }
+        return try Self.required(data, filename: filename)
     }
 
     public func imageChunks(filename: String, for record: TimeRecord) async throws -> ImageChunks {
         let file = try await imageFile(filename: filename, for: record)
-        let contents = try await reading(file, filename) { try await lfs.contents(of: file) }
-        return PictureChunks(contents: try Self.required(contents, filename), name: filename)
+        let contents = try await reading(file, filename: filename) { try await lfs.contents(of: file) }
+        return PictureChunks(contents: try Self.required(contents, filename: filename), name: filename)
     }
 
-    /// The file that a picture is: its size, its type, whether it is on the storage, and what `Upload` joins.
+    /// Returns the file of a picture: its size, its type and its storage state. `Upload` can be joined to it.
     ///
     /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, ``FileStorageError/fileReadFailed(name:reason:)``.
     public func imageFile(filename: String, for record: TimeRecord) async throws -> FileData {
@@ -84,17 +85,7 @@ extension DatabaseStorageService {
         }
     }
 
-    /// Deletes the picture of a record that is a file, whatever it is called by now: two devices that have given one
-    /// name to two pictures find one of them renamed.
-    ///
-    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
-    public func deleteImage(_ file: FileData.ID, for record: TimeRecord) async throws {
-        try await write("\(file)") { db in
-            guard try PictureTable.delete(file, of: record.id, db) else { throw FileStorageError.noBytes("\(file)") }
-        }
-    }
-
-    /// The file of a picture of any record; nil when it is none, or is gone.
+    /// Returns the file of a picture of any record, or nil if the file does not exist or is not a picture.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func imageFile(_ id: FileData.ID) async throws -> FileData? {
@@ -104,7 +95,7 @@ extension DatabaseStorageService {
         }
     }
 
-    /// `records/{record-id}/images/{name}` below ``imageBase``.
+    /// Returns `records/{record-id}/images/{name}` relative to ``imageBase``.
     public func imageURL(filename: String, for record: TimeRecord) -> URL {
         let name = ImageName(filename, of: record.id)?.description ?? "not-a-picture"
         return imageBase.appending(path: "records/\(record.id.text)/images/\(name)")
@@ -112,13 +103,13 @@ extension DatabaseStorageService {
 
     // MARK: Parts
 
-    /// - Parameter choose: the name that it gets in the end, chosen in the transaction.
+    /// - Parameter choose: A closure that returns the final name, called in the transaction.
     @discardableResult
     private func attach(
         _ source: FileSource, as name: ImageName, _ choose: @escaping @Sendable (Database) throws -> ImageName
     ) async throws -> String {
         let id = name.recordID
-        // Before all the bytes come for nothing.
+        // Fail before all the bytes are transferred in vain.
         _ = try await loadRecord(id)
         return try await Self.catching {
             .imageWriteFailed(name: name.description, reason: $0)
@@ -130,7 +121,7 @@ extension DatabaseStorageService {
                     var file = made
                     file.name = chosen.description
                     try file.insert(db)
-                    try PictureTable.put(chosen, file.id, db)
+                    try PictureTable.put(chosen, file: file.id, db)
                     return chosen.description
                 }
             }
@@ -138,7 +129,7 @@ extension DatabaseStorageService {
     }
 
     private func reading<Result>(
-        _ file: FileData, _ filename: String, _ body: () async throws -> Result
+        _ file: FileData, filename: String, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             return try await body()
@@ -151,7 +142,7 @@ extension DatabaseStorageService {
         }
     }
 
-    private static func required<Value>(_ value: Value?, _ filename: String) throws -> Value {
+    private static func required<Value>(_ value: Value?, filename: String) throws -> Value {
         guard let value else {
             throw FileStorageError.imageNotFound(name: filename, reason: "another device has not uploaded it yet")
         }

@@ -3,7 +3,7 @@ import GRDB
 import LFS
 
 extension DatabaseStorageService {
-    /// Records with their tags and pictures, and those that cannot be read.
+    /// Returns records with their tags and pictures, and the records that cannot be read.
     static func contents(
         _ selection: RecordTable.Selection, _ db: Database
     ) throws -> (records: [TimeRecord], damaged: [DamagedRecord]) {
@@ -52,7 +52,8 @@ extension DatabaseStorageService {
         }
     }
 
-    /// Errors of the database and of LFS in the words of the journal. Those of a caller's own chunks pass unchanged.
+    /// Converts errors of the database and of LFS into errors of the journal. Errors of a caller's own chunks are
+    /// thrown unchanged.
     static func catching<Result>(
         _ failure: (String) -> FileStorageError, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -60,6 +61,10 @@ extension DatabaseStorageService {
             return try await body()
         } catch let error as LFSError where error.code == .cancelled {
             throw CancellationError()
+        } catch let error as LFSError where error.code == .noSpace {
+            throw FileStorageError.noSpace
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw FileStorageError.noSpace
         } catch let error as LFSError where error.code == .sourceFailed {
             throw error.cause ?? failure(error.sentence)
         } catch {

@@ -11,34 +11,35 @@ public import LFS
 /// try await journal.close()
 /// ```
 ///
-/// It has no state besides the database and the manager, and no cache: every query is by an index.
+/// The service has no state except the database and the manager, and no cache: every query uses an index.
 public final class DatabaseStorageService: StreamingFileStorageService {
-    /// The database, for an app's own observations. What is in its tables is changed by this service alone.
+    /// The database, which an app may observe. Only this service may change its tables.
     public let database: any DatabaseWriter
-    /// Offloads the pictures. The app starts and stops it, and asks it what becomes of each.
+    /// The manager that offloads the pictures. The app starts and stops it, and reads the state of each picture from
+    /// it.
     public let lfs: LFSManager
-    /// What the URLs of pictures begin with.
+    /// The prefix of the URLs of pictures.
     public let imageBase: URL
 
-    /// A journal on a database that ``migrate(_:)`` has made, and on its manager.
+    /// Creates a journal on a database that ``migrate(_:)`` has prepared, and on its manager.
     ///
     /// - Parameters:
-    ///   - database: the database.
-    ///   - lfs: the manager that is open on it.
-    ///   - imageBase: what ``imageURL(filename:for:)`` begins with, such as the address of a page.
+    ///   - database: The database.
+    ///   - lfs: The manager that is open on the database.
+    ///   - imageBase: The prefix of ``imageURL(filename:for:)``, such as the address of a page.
     public init(database: any DatabaseWriter, lfs: LFSManager, imageBase: URL = DatabaseStorageService.defaultBase) {
         self.database = database
         self.lfs = lfs
         self.imageBase = imageBase
     }
 
-    /// `journal:///`: names pictures, and leads no browser anywhere.
+    /// `journal:///`, a base that identifies pictures and that browsers cannot open.
     public static var defaultBase: URL { URL(filePath: "/").changingScheme(to: "journal") }
 
-    /// Opens a database file, or makes it, and the folder that it is in, and a manager on it. Nothing runs in the
-    /// background yet.
+    /// Opens a database file and a manager on it. A missing file is created, and so is its folder. No background work
+    /// is started.
     ///
-    /// - Throws: as ``openDatabase(at:)`` and ``open(_:options:imageBase:)``.
+    /// - Throws: The errors of ``openDatabase(at:)`` and ``open(_:options:imageBase:)``.
     public static func open(
         at file: URL, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
     ) async throws -> DatabaseStorageService {
@@ -47,7 +48,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
 
     /// Opens a manager on a database of ``openDatabase(at:)``.
     ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)`` when the manager does not open.
+    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)`` if the manager cannot be opened.
     public static func open(
         _ database: DatabasePool, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
     ) async throws -> DatabaseStorageService {
@@ -59,13 +60,14 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         }
     }
 
-    /// Opens a database file alone, or makes it, and the folder that it is in: for who reads settings before there is a
-    /// storage.
+    /// Opens a database file without a manager. A missing file is created, and so is its folder. An app can use this to
+    /// read settings before a storage is known.
     ///
-    /// Each commit is synced (`synchronous=FULL`), so that a record that was saved survives a power cut.
+    /// The file gets mode 0600, also if it exists. Each commit is synced (`synchronous=FULL`), so that a saved record
+    /// survives a power failure.
     ///
     /// - Throws: ``FileStorageError/directoryCreationFailed(path:reason:)`` for the folder;
-    ///   ``FileStorageError/fileReadFailed(name:reason:)`` when the file is no database.
+    ///   ``FileStorageError/fileReadFailed(name:reason:)`` if the file is not a database.
     public static func openDatabase(at file: URL) async throws -> DatabasePool {
         let folder = file.deletingLastPathComponent()
         do {
@@ -74,13 +76,15 @@ public final class DatabaseStorageService: StreamingFileStorageService {
             throw FileStorageError.directoryCreationFailed(path: folder.path, reason: error.sentence)
         }
         do {
+            // No other user of this machine should read the database.
+            try LFSManager.makePrivateDatabase(at: file.path)
             let database = try DatabasePool(path: file.path)
-            // A pool sets it to NORMAL, after what its configuration prepares.
+            // A pool sets this to NORMAL after the preparation of its configuration.
             try await database.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
             try migrate(database)
             guard try await !database.read(JournalSchema.migrator.hasBeenSuperseded) else {
                 throw FileStorageError.fileReadFailed(
-                    name: file.path, reason: "a newer version of the journal has written it: update this one")
+                    name: file.path, reason: "a newer version of the journal has written it, so update this version")
             }
             return database
         } catch let error as FileStorageError {
@@ -90,21 +94,21 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         }
     }
 
-    /// Makes the tables of the journal and of LFS, or brings them up to date.
+    /// Creates or updates the tables of the journal and of LFS.
     ///
-    /// - Throws: the database's error.
+    /// - Throws: The database's error.
     public static func migrate(_ database: any DatabaseWriter) throws { try JournalSchema.migrator.migrate(database) }
 
-    /// Stops the manager and closes the database. What is not uploaded yet waits for the next time.
+    /// Stops the manager and closes the database. Pending uploads continue after the journal is opened again.
     ///
-    /// - Throws: what has ended the manager's work before, and the database's error.
+    /// - Throws: The error that ended the manager's work earlier, and the database's error.
     public func close() async throws {
         try await lfs.stop()
         do {
-            // So that whoever copies the file alone has everything. A reader that is still there keeps it from that.
+            // After the checkpoint a copy of the main file alone is complete. An active reader prevents that.
             try await database.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_MISUSE {
-            return  // it is closed already
+            return  // The database is already closed.
         }
         try database.close()
     }
@@ -118,10 +122,10 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         try await write("The tags") { db in try TagTable.replace(with: tags, db) }
     }
 
-    /// Adds a tag at the end of the list, or changes the one with its id. The others stay as they are, also those that
-    /// another device has just added.
+    /// Adds a tag at the end of the list, or changes the tag with its id. Other tags are unchanged, including those
+    /// that another device has just added.
     ///
-    /// - Throws: as ``saveTags(_:)``.
+    /// - Throws: The errors of ``saveTags(_:)``.
     public func addTag(_ tag: Tag) async throws {
         try [tag].requireStorable()
         try await write("tag \(tag.id.text)") { db in try TagTable.add(tag, db) }
@@ -146,11 +150,11 @@ public final class DatabaseStorageService: StreamingFileStorageService {
 
     public func updateRecord(_ record: TimeRecord) async throws { try await store(record, mustExist: true) }
 
-    /// Changes a record in one transaction: what another window or device has saved by then stays, but for what the
-    /// change is about.
+    /// Changes a record in one transaction. Values that another window or device has saved in the meantime are kept
+    /// unless the closure changes them.
     ///
-    /// - Returns: the record as it is then.
-    /// - Throws: as ``updateRecord(_:)``, and what the change throws.
+    /// - Returns: The changed record.
+    /// - Throws: The errors of ``updateRecord(_:)``, and those of the closure.
     @discardableResult public func updateRecord(
         _ id: UUID, _ change: @escaping @Sendable (inout TimeRecord) throws -> Void
     ) async throws -> TimeRecord {
@@ -199,7 +203,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         }
     }
 
-    /// In the place of the one that is there. A damaged one is not written over.
+    /// Replaces the stored record. A damaged record is not overwritten.
     private static func put(_ record: TimeRecord, _ db: Database) throws {
         let stored = try Self.record(record.id, db)
         try RecordTable.put(record, db)

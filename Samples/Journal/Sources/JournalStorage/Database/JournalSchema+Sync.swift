@@ -2,23 +2,25 @@ import GRDB
 import LFS
 import LFSSync
 
-/// `journal.v2`: the tables as several devices can share them.
+/// The migration `journal.v2`: tables that several devices can share.
 ///
-/// Each has a text id that is unique in the world, and nothing else in it is unique: two devices that know nothing of
-/// each other may both write what an index would refuse. Where both could say the same, such as that a record has a
-/// tag, the id is made of the two that it is about, and theirs is one row. What has to be unique on one device is
-/// looked for in the transaction that writes.
+/// Each table has a text id that is globally unique, and no other unique column: two devices that are not connected may
+/// both write a value that a unique index would refuse. Where both could state the same fact, such as that a record has
+/// a tag, the id consists of the two ids that it relates, and both write the same row. Values that must be unique on
+/// one device are checked in the transaction that writes them.
 ///
-/// | table | travels | why |
+/// | table | synced | content |
 /// |---|---|---|
 /// | `record`, `tag`, `record_tag`, `picture` | yes | the journal |
-/// | `asset` | yes | what an owner's albums show, found again by its checksum on each device |
-/// | `album`, `album_asset`, `album_member` | yes | and to other accounts, once an album has a member |
-/// | `asset_local`, `album_local` | no | what the photo library of this device calls them |
+/// | `picture.deletedAt` (`journal.v3`) | yes | the time at which a picture was deleted; NULL for all others |
+/// | `asset` | yes | the pictures of an owner's albums, which each device recognizes by their checksums |
+/// | `album`, `album_asset`, `album_member` | yes, and to other accounts once an album has a member | the albums |
+/// | `asset_local`, `album_local` | no | the ids in the photo library of this device |
 extension JournalSchema {
     static let synced = ["tag", "record", "record_tag", "picture", "asset", "album", "album_asset", "album_member"]
 
-    /// Before ``JournalSchema/synced`` are installed. Foreign keys are off while migrations run.
+    /// Changes the tables to their shared form and installs ``JournalSchema/synced``. Foreign keys are off while
+    /// migrations run.
     static func makeShared(_ db: Database) throws {
         for (table, columns) in shared {
             let indexes = try String.fetchAll(
@@ -37,7 +39,7 @@ extension JournalSchema {
         for table in synced { try SyncedTable.install(table, in: db) }
     }
 
-    /// Each table with its columns, and its rows as they were in `journal.v1`.
+    /// The tables with their columns, and the queries that read the rows of `journal.v1`.
     private static let shared: [(table: String, columns: (definition: String, rows: String))] = [
         (
             "tag",
@@ -47,8 +49,8 @@ extension JournalSchema {
             )
         ),
         (
-            // One device may set the start and another one the end, so that it ends before it starts: it is read as
-            // one without a length.
+            // One device may set the start and another one the end, so that a record ends before it starts: it is read
+            // as a record without a length.
             "record",
             (
                 """
@@ -58,8 +60,8 @@ extension JournalSchema {
             )
         ),
         (
-            // The id is that of the record and that of the tag. No reference to the tag: a record keeps the tags that
-            // are no longer listed.
+            // The id consists of the record's id and the tag's id. The tag is not a foreign key: a record keeps tags
+            // that are no longer listed.
             "record_tag",
             (
                 """
@@ -72,7 +74,7 @@ extension JournalSchema {
             )
         ),
         (
-            // The id is that of the file. Two devices may give two pictures one name: see PictureNames.
+            // The id is that of the file. Two devices may give two pictures the same name: see PictureNames.
             "picture",
             (
                 """
@@ -86,7 +88,7 @@ extension JournalSchema {
             )
         ),
         (
-            // The picture of a record may have the same file.
+            // A picture of a record may have the same file.
             "asset",
             (
                 """
@@ -105,8 +107,8 @@ extension JournalSchema {
             )
         ),
         (
-            // The id is that of the album and that of the file, which is what an album shares. Who it is shared with
-            // does not get the owner's assets, so that there is no reference to them.
+            // The id consists of the album's id and the file's id. An album shares its files. The owner's assets are
+            // not sent to the members, so that the asset is not a foreign key.
             "album_asset",
             (
                 """
@@ -123,7 +125,7 @@ extension JournalSchema {
         ),
     ]
 
-    /// What stays on this device, where it is unique.
+    /// The tables that stay on this device, where their values are unique.
     private static let local = """
         CREATE TABLE asset_local (
             assetId TEXT PRIMARY KEY NOT NULL REFERENCES asset(id) ON DELETE CASCADE,
@@ -140,8 +142,8 @@ extension JournalSchema {
 
         """
 
-    /// Accounts that an album is shared with. The id is that of the album and that of the account; the name is what the
-    /// owner knows it by.
+    /// The accounts that an album is shared with. The id consists of the album's id and the account's id. The name is
+    /// the owner's name for the account.
     private static let members = """
         CREATE TABLE album_member (
             id TEXT PRIMARY KEY NOT NULL,
@@ -155,10 +157,10 @@ extension JournalSchema {
         """
 
     private static let indexes = """
-        -- The timeline, which goes back from the newest.
+        -- The timeline, newest first.
         CREATE INDEX record_start ON record(startedAt, id);
-        -- A range: what has not ended before it. Its beginnings are in the index too, so that only the records are read
-        -- that are in it.
+        -- Records in a range of time: those that have not ended before it. The index also has their starts, so that
+        -- SQLite reads only the records in the range.
         CREATE INDEX record_end ON record(max(endedAt, startedAt), startedAt) WHERE endedAt IS NOT NULL;
         CREATE INDEX record_running ON record(startedAt) WHERE endedAt IS NULL;
         CREATE INDEX record_tag_record ON record_tag(recordId, position, id);

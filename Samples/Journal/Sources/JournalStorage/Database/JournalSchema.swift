@@ -3,7 +3,7 @@ import LFS
 import LFSSettings
 import LFSSync
 
-/// The journal's own tables, beside those of LFS. Times are milliseconds since 1970, ids lowercase UUIDs.
+/// The journal's own tables, in addition to those of LFS. Times are milliseconds since 1970, ids lowercase UUIDs.
 enum JournalSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -16,8 +16,34 @@ enum JournalSchema {
             try FileData.deletedWithOwner("asset", column: "fileId", in: db)
         }
         migrator.registerMigration("journal.v2") { db in try makeShared(db) }
+        migrator.registerMigration("journal.v3") { db in try addTrash(db) }
+        migrator.registerMigration("journal.v4") { db in try db.execute(sql: looks) }
         return migrator
     }
+
+    /// Adds the time at which a picture was deleted. Until it is deleted finally, it can be restored on each device.
+    private static func addTrash(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE picture ADD COLUMN deletedAt INTEGER;
+                CREATE INDEX picture_deleted ON picture(deletedAt) WHERE deletedAt IS NOT NULL;
+                -- The numbers of pictures in months are counted without reading the rows.
+                DROP INDEX picture_order;
+                CREATE INDEX picture_order ON picture(recordId, position, id, deletedAt);
+                """)
+        try SyncedTable.install("picture", in: db)
+    }
+
+    /// The appearance of pictures before they are loaded. Each device computes it, so the table is not synced.
+    private static let looks = """
+        CREATE TABLE picture_look (
+            fileId TEXT PRIMARY KEY NOT NULL REFERENCES lfs_file(id) ON DELETE CASCADE,
+            width INTEGER NOT NULL,
+            height INTEGER NOT NULL,
+            -- A number sign and six hexadecimal digits.
+            color TEXT NOT NULL
+        ) WITHOUT ROWID;
+        """
 
     private static let records = """
         CREATE TABLE tag (
@@ -34,14 +60,14 @@ enum JournalSchema {
             timeZone TEXT NOT NULL,
             comment TEXT NOT NULL
         );
-        -- The timeline, which goes back from the newest.
+        -- The timeline, newest first.
         CREATE INDEX record_start ON record(startedAt, id);
-        -- A range: what has not ended before it. Its beginnings are in the index too, so that only the records are read
-        -- that are in it.
+        -- Records in a range of time: those that have not ended before it. The index also has their starts, so that
+        -- SQLite reads only the records in the range.
         CREATE INDEX record_end ON record(endedAt, startedAt) WHERE endedAt IS NOT NULL;
         CREATE INDEX record_running ON record(startedAt) WHERE endedAt IS NULL;
 
-        -- No reference to the tag: a record keeps the tags that are no longer listed.
+        -- No reference to the tag, because a record keeps tags that are no longer in the list of tags.
         CREATE TABLE record_tag (
             recordId TEXT NOT NULL REFERENCES record(id) ON DELETE CASCADE,
             position INTEGER NOT NULL,
@@ -56,7 +82,7 @@ enum JournalSchema {
     private static let pictures = """
         CREATE TABLE picture (
             recordId TEXT NOT NULL REFERENCES record(id) ON DELETE CASCADE,
-            -- As ImageName makes it; the index of it beside it, to find a free one.
+            -- The description of an ImageName. Its index is also in the column number, to find a free one.
             name TEXT NOT NULL,
             number INTEGER NOT NULL,
             position INTEGER NOT NULL,

@@ -1,8 +1,8 @@
 /// The names under which the pictures of one record are shown.
 ///
-/// Two devices that know nothing of each other give two pictures the same name. The one with the lower id keeps it, and
-/// the others get the next free numbers, in the order of their ids: every device comes to the same names, and no
-/// picture hides another one. The next change of the record's pictures writes them down.
+/// Two devices that are not connected may give two pictures the same name. The picture with the lower id keeps the
+/// name, and the others get the next free numbers in the order of their ids: every device computes the same names, and
+/// no picture hides another one. The next change of the record's pictures stores these names.
 struct PictureNames {
     struct Row {
         let id: String
@@ -12,12 +12,12 @@ struct PictureNames {
         let fileID: String
     }
 
-    /// In their order, each with a name of its own.
+    /// The rows in their order, each with a unique name.
     private(set) var rows: [Row]
-    /// The places in `rows` of those that are stored under another name.
+    /// The indexes in `rows` of the pictures that are stored under another name.
     let renamed: [Int]
 
-    /// - Parameter stored: the rows of one record by their position and id.
+    /// - Parameter stored: The rows of one record by their position and id.
     init(_ stored: [Row]) {
         rows = stored
         guard Set(stored.map(\.name)).count < stored.count else {
@@ -29,11 +29,12 @@ struct PictureNames {
         var found: [Int] = []
         for index in stored.indices.sorted(by: { stored[$0].id < stored[$1].id }) {
             if taken.insert(rows[index].name).inserted { continue }
-            // What is no name of a picture is told as damage, as it is.
+            // A value that is not a name of a picture is kept, so that it is reported as damaged.
             guard let name = ImageName(rows[index].name),
                 let free = ImageName(recordID: name.recordID, index: next, fileExtension: name.fileExtension)
             else { continue }
-            (rows[index].name, rows[index].number) = (free.description, next)
+            rows[index].name = free.description
+            rows[index].number = next
             taken.insert(free.description)
             found.append(index)
             next += 1
@@ -41,13 +42,14 @@ struct PictureNames {
         renamed = found.sorted()
     }
 
-    /// The first number that no picture has had at the same time.
+    /// The first number that is larger than all numbers in use.
     var freeNumber: Int { Self.number(after: rows) }
 
     func row(named name: String) -> Row? { rows.first { $0.name == name } }
 
-    /// Returns the number after the largest one in use. The rows are input: a number that no name can have is ignored,
-    /// so that there is a next one, and names count too, so that no picture gets the name of another one.
+    /// Returns the number after the largest one in use. Rows are untrusted input: a number outside of the permitted
+    /// range is ignored, so that there is always a next one. Numbers in names count too, so that no picture gets the
+    /// name of another one.
     private static func number(after rows: [Row]) -> Int {
         let numbers = rows.flatMap { [$0.number, ImageName($0.name)?.index ?? -1] }
         return (numbers.filter(ImageName.indexes.contains).max() ?? -1) + 1

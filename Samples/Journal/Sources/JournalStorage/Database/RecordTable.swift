@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// The records and the tags that they have.
+/// A table of the records and their tags.
 enum RecordTable {
-    /// Which records: a query that gives their ids, or all.
+    /// A selection of records: a query that returns their ids, or all records.
     struct Selection {
         var ids: String?
         var arguments: StatementArguments = []
@@ -13,9 +13,9 @@ enum RecordTable {
 
         static func one(_ id: UUID) -> Selection { Selection(ids: "SELECT ?", arguments: [id.text]) }
 
-        /// As ``TimeRecord/overlaps(from:to:)`` tells.
+        /// Returns a selection of the records in a range, as ``TimeRecord/overlaps(from:to:)`` defines it.
         static func range(from: Date, to: Date) -> Selection {
-            // Named indexes, so that no guess of SQLite's makes it read all records.
+            // The indexes are named, since SQLite might otherwise choose to read all records.
             let ids = """
                 SELECT id FROM record INDEXED BY record_end
                     WHERE endedAt IS NOT NULL AND max(endedAt, startedAt) >= :from AND startedAt < :to
@@ -27,16 +27,15 @@ enum RecordTable {
                 ids: ids, arguments: ["from": from.millisecondsSince1970, "to": to.millisecondsSince1970])
         }
 
-        /// The newest records that come before a place in the timeline.
-        static func page(before place: TimelinePlace?, limit: Int, withImages: Bool) -> Selection {
-            let images = withImages ? "AND EXISTS (SELECT 1 FROM picture WHERE recordId = record.id)" : ""
+        /// Returns a selection of the newest records before a place in the timeline.
+        static func page(before place: TimelinePlace?, limit: Int) -> Selection {
             let ids = """
                 SELECT id FROM (
                     SELECT id FROM record INDEXED BY record_start
-                    WHERE (startedAt, id) < (:start, :id) \(images)
+                    WHERE (startedAt, id) < (:start, :id)
                     ORDER BY startedAt DESC, id DESC LIMIT :limit)
                 """
-            // After every lowercase UUID, for the page that begins with the newest.
+            // For the newest page: a value that sorts after every lowercase UUID.
             return Selection(
                 ids: ids,
                 arguments: [
@@ -47,7 +46,7 @@ enum RecordTable {
         func condition(_ column: String) -> String { ids.map { "WHERE \(column) IN (\($0))" } ?? "" }
     }
 
-    /// Records with their tags, without their pictures; and those that cannot be read.
+    /// Returns records with their tags and without their pictures, and the records that cannot be read.
     static func fetch(_ selection: Selection, _ db: Database) throws -> (
         records: [TimeRecord], damaged: [DamagedRecord]
     ) {
@@ -74,7 +73,7 @@ enum RecordTable {
         return (records, damaged)
     }
 
-    private static func record(_ row: CheckedRow) throws -> TimeRecord {
+    static func record(_ row: CheckedRow) throws -> TimeRecord {
         var record = TimeRecord(
             id: try row.id(), start: try row.date("startedAt"), end: try row.optionalDate("endedAt"),
             comment: try row.value("comment"))
@@ -101,8 +100,8 @@ enum RecordTable {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM record WHERE id = ?)", arguments: [id.text]) ?? false
     }
 
-    /// Inserts or updates, and writes what differs; the pictures stay. An end that is before the start, as two devices
-    /// have set them, stays as it is until somebody sets another one.
+    /// Inserts or updates a record, and writes only the values that differ. The pictures are unchanged. An end before
+    /// the start, as two devices may have set it, is kept until a person sets another end.
     static func put(_ record: TimeRecord, _ db: Database) throws {
         let sql = """
             INSERT INTO record (id, startedAt, endedAt, timeZone, comment) VALUES (?, ?, ?, ?, ?)
@@ -125,8 +124,8 @@ enum RecordTable {
         var places: [String: Int] = [:]
         for row in try Row.fetchAll(db, sql: sql, arguments: [id]) {
             let (key, tag) = (String.fromDatabaseValue(row[0]), String.fromDatabaseValue(row[1]) ?? "")
-            // Another program may have given a tag twice.
-            if let key, key == Self.key(id, tag), record.tags.contains(where: { $0.text == tag }) {
+            // Another program may have inserted a tag twice.
+            if let key, key == Self.key(id, tag: tag), record.tags.contains(where: { $0.text == tag }) {
                 places[tag] = Positions.place(row[2])
             } else {
                 try db.cachedStatement(sql: "DELETE FROM record_tag WHERE id = ?").execute(arguments: [row[0]])
@@ -138,14 +137,14 @@ enum RecordTable {
                 ON CONFLICT (id) DO UPDATE SET position = excluded.position WHERE position IS NOT excluded.position
                 """)
         for (tag, position) in zip(record.tags, Positions.arranged(record.tags.map { places[$0.text] })) {
-            try put.execute(arguments: [key(id, tag.text), id, position, tag.text])
+            try put.execute(arguments: [key(id, tag: tag.text), id, position, tag.text])
         }
     }
 
-    /// Two devices that give a record the same tag make one row.
-    private static func key(_ record: String, _ tag: String) -> String { "\(record)_\(tag)" }
+    /// Returns the id of a row. Two devices that add the same tag to the same record create the same row.
+    private static func key(_ record: String, tag: String) -> String { "\(record)_\(tag)" }
 
-    /// - Returns: whether there was one.
+    /// - Returns: true if the record existed.
     static func delete(_ id: UUID, _ db: Database) throws -> Bool {
         try db.execute(sql: "DELETE FROM record WHERE id = ?", arguments: [id.text])
         return db.changesCount > 0

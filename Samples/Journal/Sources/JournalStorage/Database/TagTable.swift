@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The tags, in the order in which they were saved.
+/// A table of the tags in the order in which they were saved.
 enum TagTable {
     static func all(_ db: Database) throws -> [Tag] {
         let rows = try Row.fetchCursor(db, sql: "SELECT id, name, color FROM tag ORDER BY position, id")
@@ -14,7 +14,7 @@ enum TagTable {
         return tags
     }
 
-    /// Brings the tags to these, and writes what differs.
+    /// Replaces the list of tags, and writes only the rows that differ.
     static func replace(with tags: [Tag], _ db: Database) throws {
         let kept = Set(tags.map(\.id.text))
         let places = try places(db)
@@ -26,7 +26,7 @@ enum TagTable {
         }
     }
 
-    /// Puts one at the end, or in the place that it has.
+    /// Adds a tag at the end, or changes it at its present position.
     static func add(_ tag: Tag, _ db: Database) throws {
         let places = try places(db)
         try put(tag, at: places[tag.id.text] ?? Positions.next(after: places.values), db)

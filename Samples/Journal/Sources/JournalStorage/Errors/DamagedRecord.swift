@@ -1,15 +1,15 @@
-/// Something of the journal that cannot be used as it is, and what it is. Everything else goes on.
+/// An item of the journal that is damaged and cannot be used. All other items remain usable.
 public struct DamagedRecord: Hashable, Sendable {
-    /// What is damaged: a path in the folder, or a table and the id of a row.
+    /// The damaged item: a path in the folder, or a table and the id of a row.
     public let name: String
-    /// A sentence for the person who has to mend it.
+    /// A sentence for the person who repairs the item.
     public let reason: String
 
-    /// A finding, also as tests and previews make it.
+    /// Creates a finding. Tests and previews use this as well.
     ///
     /// - Parameters:
-    ///   - name: what is damaged.
-    ///   - reason: a sentence for the person who has to mend it.
+    ///   - name: The damaged item.
+    ///   - reason: A sentence for the person who repairs the item.
     public init(name: String, reason: String) {
         self.name = name
         self.reason = reason

@@ -1,55 +1,60 @@
 public import Foundation
 
-/// Why the journal could not be read or written. Each has a sentence for people.
+/// The errors of reading and writing a journal. Each has a sentence for people.
 public enum FileStorageError: Error, Hashable, Sendable {
-    /// A folder of the journal cannot be made or opened.
+    /// A folder of the journal cannot be created or opened.
     case directoryCreationFailed(path: String, reason: String)
-    /// A record, or the tags, cannot be written; what was there before is there still.
+    /// A record, or the list of tags, cannot be written. The stored version is unchanged.
     case fileWriteFailed(name: String, reason: String)
-    /// A record, or the tags, cannot be read.
+    /// A record, or the list of tags, cannot be read.
     case fileReadFailed(name: String, reason: String)
-    /// There is no such record.
+    /// The record does not exist.
     case fileNotFound(name: String)
-    /// What is stored is no record, or are no tags. Nothing is written over it.
+    /// The stored bytes are not a valid record or a valid list of tags. They are not overwritten.
     case decodingFailed(name: String, reason: String)
-    /// What was given cannot be stored: a record that ends before it starts, a tag that is named twice, a time in no
-    /// year from 1 to 9999.
+    /// The given value cannot be stored: a record that ends before it starts, a list with the same tag twice, a time
+    /// that is not in the years 1 to 9999.
     case encodingFailed(name: String, reason: String)
-    /// A picture cannot be written, or its name is not allowed; what was there before is there still.
+    /// A picture cannot be written, or its name is not permitted. The stored version is unchanged.
     case imageWriteFailed(name: String, reason: String)
-    /// The record has no such picture, or its bytes are nowhere.
+    /// The disk of this device is full. Nothing was changed.
+    case noSpace
+    /// The record has no picture with the name, or the bytes of the picture are lost.
     case imageNotFound(name: String, reason: String)
 }
 
 extension FileStorageError: LocalizedError, CustomStringConvertible {
-    /// What happened and what to do about it. It ends with a full stop.
+    /// A sentence about the cause and the remedy. It ends with a full stop.
     public var description: String {
         switch self {
         case .directoryCreationFailed(let path, let reason):
-            "The folder \(path.shown) cannot be used: \(reason). Name another one, or make room for it."
+            "The folder \(path.shown) cannot be used: \(reason). Name another folder, or remove the cause."
         case .fileWriteFailed(let name, let reason):
-            "\(name.shown) could not be saved: \(reason). What was saved before is unchanged."
+            "\(name.shown) could not be saved: \(reason). The previous version is unchanged."
         case .fileReadFailed(let name, let reason):
             "\(name.shown) could not be read: \(reason)."
         case .fileNotFound(let name):
-            "There is no record \(name.shown). It may have been deleted meanwhile."
+            "There is no record \(name.shown). It may have been deleted."
         case .decodingFailed(let name, let reason):
-            "\(name.shown) is damaged: \(reason). Mend it or move it away; it will not be written over."
+            "\(name.shown) is damaged: \(reason). Repair it or move it away. It is not overwritten."
         case .encodingFailed(let name, let reason):
             "\(name.shown) cannot be saved as it is: \(reason)."
         case .imageWriteFailed(let name, let reason):
-            "The picture \(name.shown) could not be saved: \(reason). Nothing of it was kept."
+            "The picture \(name.shown) could not be saved: \(reason). No part of it was kept."
+        case .noSpace:
+            "The disk of this device is full, so nothing was saved. Make room on it, then try again."
         case .imageNotFound(let name, let reason):
             "There is no picture \(name.shown): \(reason)."
         }
     }
 
-    /// The same sentence.
+    /// The same sentence as ``description``.
     public var errorDescription: String? { description }
 }
 
 extension String {
-    /// As it may be shown: names come from strangers, and a control character would do something to a terminal.
+    /// The text without control characters, cut to 200 characters. Names are untrusted input, and a control character
+    /// could affect a terminal.
     var shown: String {
         let cut = count > 200 ? prefix(200) + "…" : self[...]
         return cut.unicodeScalars.map { scalar in

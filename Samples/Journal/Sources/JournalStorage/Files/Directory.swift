@@ -8,20 +8,20 @@ import Musl
 import Darwin
 #endif
 
-/// An open folder, and what is right below it. No link is followed from here on, so nothing leads outside.
+/// An open folder and its direct contents. Links below it are not followed, so that no path leads outside.
 final class Directory: Sendable {
     private let handle: OpenFile
     private var descriptor: Int32 { handle.descriptor }
 
     private init(_ handle: OpenFile) { self.handle = handle }
 
-    /// Opens a folder. In its path, which is the app's own, links are followed.
+    /// Opens a folder. Links in its path are followed, since the path is the app's own.
     ///
-    /// - Parameter makes: whether it is made if it is missing, and those above it. They are durable then.
-    /// - Returns: nil when it is missing.
+    /// - Parameter makes: Indicates that a missing folder and its missing parents are created. They are then durable.
+    /// - Returns: The folder, or nil if it is missing.
     static func open(_ path: String, makes: Bool) throws -> Directory? {
         do {
-            return Directory(OpenFile(try checked { openFolder(AT_FDCWD, path, O_RDONLY | O_DIRECTORY) }))
+            return Directory(OpenFile(try checked { openFolder(AT_FDCWD, name: path, flags: O_RDONLY | O_DIRECTORY) }))
         } catch let error as SystemFailure where error.isMissing {
             guard makes else { return nil }
             let parent = (path as NSString).deletingLastPathComponent
@@ -30,24 +30,24 @@ final class Directory: Sendable {
         }
     }
 
-    /// The folder of that name in this one.
+    /// Opens a folder in this folder.
     ///
-    /// - Returns: nil when there is none and none is to be made.
+    /// - Returns: The folder, or nil if it is missing and is not to be created.
     func folder(_ name: String, makes: Bool) throws -> Directory? {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
         do {
-            return Directory(OpenFile(try checked { openFolder(descriptor, name, flags) }))
+            return Directory(OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) }))
         } catch let error as SystemFailure where error.isMissing {
             guard makes else { return nil }
         }
         if mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST { throw SystemFailure.last }
         try sync()
-        return Directory(OpenFile(try checked { openFolder(descriptor, name, flags) }))
+        return Directory(OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) }))
     }
 
-    /// The names of all that is in it, without `.` and `..`.
+    /// Returns the names of all entries except `.` and `..`.
     func names() throws -> [String] {
-        let again = try checked { openFolder(descriptor, ".", O_RDONLY | O_DIRECTORY) }
+        let again = try checked { openFolder(descriptor, name: ".", flags: O_RDONLY | O_DIRECTORY) }
         guard let stream = fdopendir(again) else {
             _ = close(again)
             throw SystemFailure.last
@@ -60,21 +60,21 @@ final class Directory: Sendable {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
-            // A name that is no text is none of ours.
+            // A name that is not valid UTF-8 was not written by a journal.
             if let name, name != ".", name != ".." { names.append(name) }
         }
         if errno != 0 { throw SystemFailure.last }
         return names
     }
 
-    /// Opens a regular file to read it.
+    /// Opens a regular file for reading.
     ///
-    /// - Returns: nil when it is missing.
+    /// - Returns: The file, or nil if it is missing.
     func file(_ name: String) throws -> OpenFile? {
         do {
-            // Else opening a pipe would wait for who writes into it.
+            // Without O_NONBLOCK, opening a pipe would wait for a writer.
             let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-            let file = OpenFile(try checked { openFolder(descriptor, name, flags) })
+            let file = OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) })
             guard try file.isRegular else { throw SystemFailure.notAFile }
             return file
         } catch let error as SystemFailure where error.isMissing {
@@ -82,40 +82,40 @@ final class Directory: Sendable {
         }
     }
 
-    /// Whether a regular file of that name is there.
+    /// Returns true if a regular file has the name.
     func hasFile(_ name: String) -> Bool {
         var status = stat()
         return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Makes a new file.
+    /// Creates a new file.
     func makeFile(_ name: String) throws -> OpenFile {
-        OpenFile(try checked { openNew(descriptor, name) })
+        OpenFile(try checked { openNew(descriptor, name: name) })
     }
 
-    /// Gives a file another name, here or in another folder of the same file system, in the place of one that has it.
-    /// Neither folder is synced.
+    /// Moves a file to a name in this folder or in another folder of the same file system. A file with that name is
+    /// replaced. Neither folder is synced.
     func rename(_ name: String, to other: Directory, as newName: String) throws {
         try checked { renameat(descriptor, name, other.descriptor, newName) }
     }
 
-    /// Gives a file a second name in another folder.
+    /// Creates a hard link to a file in another folder.
     ///
-    /// - Returns: false where the file system knows no second names.
+    /// - Returns: false if the file system does not support hard links.
     func link(_ name: String, to other: Directory) throws -> Bool {
         if linkat(descriptor, name, other.descriptor, name, 0) == 0 { return true }
         guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw SystemFailure.last }
         return false
     }
 
-    /// Takes a file's name away. One that is missing is fine.
+    /// Removes a file. A missing file is not an error.
     func remove(_ name: String) throws {
         if unlinkat(descriptor, name, 0) != 0, errno != ENOENT { throw SystemFailure.last }
     }
 
-    /// Makes names durable that came and went.
+    /// Makes added and removed names durable.
     ///
-    /// Some network shares cannot sync a folder. A device that fails says `EIO`.
+    /// Some network shares cannot sync a folder. A device that fails returns `EIO`.
     func sync() throws {
         guard fsync(descriptor) != 0 else { return }
         let isUnsupported = [EINVAL, ENOTSUP, EOPNOTSUPP, ENOTTY].contains(errno)
@@ -123,11 +123,11 @@ final class Directory: Sendable {
     }
 }
 
-/// `openat`, which takes any number of arguments, and so is no function for a closure to name twice.
-private func openFolder(_ descriptor: Int32, _ name: String, _ flags: Int32) -> Int32 {
+/// Calls `openat`. That function is variadic, so that Swift cannot pass it to a closure in both forms.
+private func openFolder(_ descriptor: Int32, name: String, flags: Int32) -> Int32 {
     openat(descriptor, name, flags | O_CLOEXEC)
 }
 
-private func openNew(_ descriptor: Int32, _ name: String) -> Int32 {
+private func openNew(_ descriptor: Int32, name: String) -> Int32 {
     openat(descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
 }

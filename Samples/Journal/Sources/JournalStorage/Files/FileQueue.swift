@@ -1,8 +1,8 @@
 import Dispatch
 
-/// A queue for calls that wait for a disk, so that they hold none of Swift's own threads up.
+/// A queue for calls that wait for a disk, so that they do not block the threads of Swift's own pool.
 final class FileQueue: SerialExecutor {
-    /// For reading what is open.
+    /// A queue for reading open files.
     static let readers = FileQueue(DispatchQueue(label: "journal.readers", attributes: .concurrent))
 
     private let queue: DispatchQueue

@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// An open file, closed when nobody has it any more.
+/// An open file, which is closed after its last reference is released.
 final class OpenFile: Sendable {
     static let chunkSize = 256 << 10
     let descriptor: Int32
@@ -17,7 +17,7 @@ final class OpenFile: Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// Up to 256 KiB from an offset on; none at the end.
+    /// Returns up to 256 KiB from an offset; no bytes at the end.
     func chunk(at offset: Int64) throws -> Data {
         var chunk = Data(count: Self.chunkSize)
         let count = try chunk.withUnsafeMutableBytes { bytes in
@@ -30,14 +30,14 @@ final class OpenFile: Sendable {
         return chunk.prefix(count)
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     func data() throws -> Data {
         var data = Data()
         while case let chunk = try chunk(at: Int64(data.count)), !chunk.isEmpty { data.append(chunk) }
         return data
     }
 
-    /// Writes all of it behind what was written before.
+    /// Writes all bytes after those that were written before.
     func append(_ data: Data) throws {
         try data.withUnsafeBytes { bytes in
             var rest = bytes[...]
@@ -54,10 +54,17 @@ final class OpenFile: Sendable {
 
     func sync() throws { try checked { fsync(descriptor) } }
 
-    /// Whether nobody else has locked it; it is locked then until it is closed, however the process ends.
-    func tryLock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+    /// Locks the file until it is closed, even if the process is killed. Returns false if another process has locked
+    /// it.
+    ///
+    /// - Throws: ``SystemFailure`` if the file system has no locks. A caller that retries would never end.
+    func tryLock() throws -> Bool {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+        guard errno == EWOULDBLOCK else { throw SystemFailure.last }
+        return false
+    }
 
-    /// Whether it still has a name in some folder.
+    /// Returns true if the file still has a name in a folder.
     func hasName() throws -> Bool {
         var status = stat()
         try checked { fstat(descriptor, &status) }

@@ -8,23 +8,23 @@ import Musl
 import Darwin
 #endif
 
-/// A call of the system that failed.
+/// A failed system call.
 struct SystemFailure: Error, CustomStringConvertible {
     let description: String
     let isMissing: Bool
 
-    /// The one that has just happened.
+    /// The failure of the last system call.
     static var last: SystemFailure {
         let code = errno
         return SystemFailure(description: String(cString: strerror(code)), isMissing: code == ENOENT)
     }
 
-    /// A folder, a link or a pipe where a file should be.
-    static let notAFile = SystemFailure(description: "it is no plain file", isMissing: false)
+    /// A failure for a folder, a link or a pipe in the place of a file.
+    static let notAFile = SystemFailure(description: "it is not a regular file", isMissing: false)
 }
 
 extension Error {
-    /// What of it goes into a sentence, without a full stop.
+    /// The description of the error as part of a sentence, without a full stop.
     var sentence: String {
         switch self {
         case let error as DecodingError: error.sentence
@@ -58,7 +58,7 @@ extension StringProtocol {
 
 /// Repeats a call that a signal has interrupted.
 ///
-/// - Throws: ``SystemFailure`` when it returns less than zero.
+/// - Throws: ``SystemFailure`` if the call returns less than zero.
 @discardableResult
 func checked(_ call: () -> Int32) throws -> Int32 {
     while true {

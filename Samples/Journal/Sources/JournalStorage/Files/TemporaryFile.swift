@@ -1,49 +1,55 @@
 import Foundation
 
-/// A file that is written beside all others and takes its place when it is complete. It goes if it does not.
+/// A file that is written under a temporary name and moved to its final name when it is complete. An incomplete file is
+/// removed.
 ///
-/// It is locked as long as somebody writes it, so that what a killed process has left can be told from it.
+/// The file is locked while it is written, which distinguishes it from the leftovers of a killed process.
 final class TemporaryFile: Sendable {
     let name: String
     private let folder: Directory
     private let file: OpenFile
 
-    /// - Parameter purpose: what the name begins with.
+    /// - Parameter purpose: The prefix of the name.
     init(in folder: Directory, for purpose: String) throws {
         self.folder = folder
         while true {
             let name = "\(purpose)~\(UUID().text)"
             let file = try folder.makeFile(name)
-            // Before the lock, somebody may have taken it for a leftover.
-            if file.tryLock(), try file.hasName() {
-                (self.name, self.file) = (name, file)
-                return
+            // Before the lock, another process may have removed the file as a leftover.
+            do {
+                guard try file.tryLock(), try file.hasName() else { continue }
+            } catch {
+                try folder.remove(name)
+                throw error
             }
+            self.name = name
+            self.file = file
+            return
         }
     }
 
     func append(_ data: Data) throws { try file.append(data) }
 
-    /// Makes the bytes durable, and the name that they are put under.
+    /// Makes the bytes durable, moves the file to its final name, and makes the name durable.
     func move(to target: Directory, as newName: String) throws {
         try file.sync()
         try folder.rename(name, to: target, as: newName)
         try target.sync()
     }
 
-    /// Gives it up. Nothing is left of it.
+    /// Discards the file.
     func remove() throws { try folder.remove(name) }
 
-    /// The purpose in the name of a leftover.
+    /// Returns the purpose from the name of a leftover.
     static func purpose(of name: String) -> String? {
         name.firstIndex(of: "~").map { String(name[..<$0]) }
     }
 }
 
-/// The bytes of an open file, read where nobody waits for a thread.
+/// The bytes of an open file, which are read on a queue of their own.
 struct FileChunks: AsyncSequence, Sendable {
     let file: OpenFile
-    /// What it is called in an error.
+    /// The name of the file in errors.
     let name: String
 
     func makeAsyncIterator() -> Iterator { Iterator(file: file, name: name) }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension JournalFolder {
-    /// Puts a picture that is written in its place, and its name into the record.
+    /// Moves a complete picture to its place, and adds its name to the record.
     func commit(_ image: TemporaryFile, as name: ImageName, near start: Date) throws {
         let id = name.recordID
         let place = try requiredPlace(of: id, near: start)
@@ -10,7 +10,7 @@ extension JournalFolder {
             try image.move(to: place.folder, as: name.description)
         } else {
             record.images.append(name.description)
-            let data = try Self.encoded(record, Self.fileName(id))
+            let data = try Self.encoded(record, name: Self.fileName(id))
             try noting(id) {
                 try image.move(to: place.folder, as: name.description)
                 do {
@@ -28,7 +28,7 @@ extension JournalFolder {
         let place = try listingPlace(of: name, near: start)
         var record = try record(id, at: place)
         record.images.removeAll { $0 == name.description }
-        let data = try Self.encoded(record, Self.fileName(id))
+        let data = try Self.encoded(record, name: Self.fileName(id))
         try noting(id) {
             try write(data, as: Self.fileName(id), in: place.folder, for: id.text)
             try place.folder.remove(name.description)
@@ -36,7 +36,7 @@ extension JournalFolder {
         }
     }
 
-    /// Opens a picture that its record names.
+    /// Opens a picture that its record lists.
     func openImage(_ name: ImageName, near start: Date) throws -> OpenFile {
         let place = try listingPlace(of: name, near: start)
         do {
@@ -47,14 +47,14 @@ extension JournalFolder {
         throw FileStorageError.imageNotFound(name: name.description, reason: "its file is missing in \(place.month)")
     }
 
-    /// The least index that no picture of a record has, and none that is left over.
+    /// Returns an index that no picture of a record uses, including pictures that are left over.
     func freeIndex(_ id: UUID, near start: Date) throws -> Int {
         let place = try requiredPlace(of: id, near: start)
         let names = try place.folder.names() + (try record(id, at: place).images)
         return (names.compactMap { ImageName($0, of: id)?.index }.max() ?? -1) + 1
     }
 
-    /// Where the record is, if it names the picture.
+    /// Returns the place of the record if it lists the picture.
     private func listingPlace(of name: ImageName, near start: Date) throws -> RecordPlace {
         guard let place = try place(of: name.recordID, near: start),
             try record(name.recordID, at: place).images.contains(name.description)

@@ -1,14 +1,14 @@
 import Foundation
 
 extension JournalFolder {
-    /// Does what takes several steps, with a note that names the record until the last one is through.
+    /// Performs a change of several steps. A note contains the record's id until the last step is complete.
     func noting(_ id: UUID, _ body: () throws -> Void) throws {
         do {
             let note = try TemporaryFile(in: try temporaryFolder(), for: id.text)
             do {
                 try body()
             } catch {
-                // What cannot be tidied either waits for the next opening, for which the note stays.
+                // If tidying fails as well, the note is kept, and the next opening tidies the record.
                 if (try? tidy(id)) != nil { try note.remove() }
                 throw error
             }
@@ -18,15 +18,15 @@ extension JournalFolder {
         }
     }
 
-    /// Removes what processes have left that were killed: temporary files that nobody writes, and of the records that
-    /// they name the pictures that these do not. What somebody writes right now is locked, and stays.
+    /// Removes the leftovers of killed processes: temporary files without a writer, and the unlisted pictures of the
+    /// records that their names contain. A file that is being written is locked and is kept.
     func removeLeftovers() throws {
         guard let base = try base(makes: false) else { return }
         do {
             guard let temporary = try base.folder(Self.temporary, makes: false) else { return }
             for name in try temporary.names() {
                 guard let purpose = TemporaryFile.purpose(of: name), let file = try temporary.file(name),
-                    file.tryLock()
+                    try file.tryLock()
                 else { continue }
                 if let id = UUID(text: purpose) { try tidy(id) }
                 try temporary.remove(name)
@@ -36,8 +36,8 @@ extension JournalFolder {
         }
     }
 
-    /// Removes the pictures of a record that it does not name, and those beside which it is not. Of a damaged record
-    /// none, for nobody knows which they are.
+    /// Removes the pictures of a record that the record does not list, and those in other months than the record. The
+    /// pictures of a damaged record are kept, since its list cannot be read.
     func tidy(_ id: UUID) throws {
         let place = try place(of: id, near: .distantPast)
         var named: Set<String> = []

@@ -1,13 +1,13 @@
 import Foundation
 
-/// All records of a folder, and what could not be read as one.
+/// All records of a folder, and the files that could not be read as records.
 struct FolderContents: Sendable {
     var records: [TimeRecord] = []
     var damaged: [DamagedRecord] = []
 }
 
 extension JournalFolder {
-    /// Reads every record. Files with other names are none of ours.
+    /// Reads every record. Files with other names are ignored.
     func readAll() throws -> FolderContents {
         var contents = FolderContents()
         var seen: [UUID: JournalMonth] = [:]
@@ -17,13 +17,13 @@ extension JournalFolder {
             for id in names.compactMap(Self.recordID) {
                 if let other = seen.updateValue(month, forKey: id) {
                     let name = "\(month)/\(Self.fileName(id))"
-                    contents.damaged.append(DamagedRecord(name: name, reason: "It is in \(other) as well."))
+                    contents.damaged.append(DamagedRecord(name: name, reason: "It is also in \(other)."))
                     continue
                 }
                 do {
                     contents.records.append(try record(id, at: RecordPlace(month: month, folder: folder)))
                 } catch let error as FileStorageError {
-                    // One that was deleted just now is not damaged.
+                    // A record that has just been deleted is not damaged.
                     if case .fileNotFound = error { continue }
                     contents.damaged.append(DamagedRecord(name: "\(month)/\(Self.fileName(id))", reason: "\(error)"))
                 }
@@ -33,7 +33,7 @@ extension JournalFolder {
         return contents
     }
 
-    /// Pictures that a record names and that are missing, and those that no record names.
+    /// Returns the missing pictures that records list, and the pictures that no record lists.
     func pictureFindings(_ records: [TimeRecord]) throws -> [DamagedRecord] {
         let named = Dictionary(records.map { ($0.id, Set($0.images)) }) { one, _ in one }
         var missing = Set(records.flatMap(\.images))
@@ -42,17 +42,17 @@ extension JournalFolder {
             guard let folder = try folder(month, makes: false) else { continue }
             for name in try names(of: month, in: folder) {
                 guard let image = ImageName(name) else { continue }
-                // Those of a damaged record are not in question.
+                // Pictures of a damaged record are not reported.
                 if folder.hasFile(Self.fileName(image.recordID)), named[image.recordID]?.contains(name) ?? true {
                     missing.remove(name)
                 } else {
-                    findings.append(DamagedRecord(name: "\(month)/\(name)", reason: "No record names this picture."))
+                    findings.append(DamagedRecord(name: "\(month)/\(name)", reason: "No record has this picture."))
                 }
             }
         }
         return findings
             + missing.sorted().map {
-                DamagedRecord(name: $0, reason: "A record names this picture, and it is missing.")
+                DamagedRecord(name: $0, reason: "A record has this picture, but its file is missing.")
             }
     }
 
@@ -74,7 +74,7 @@ extension JournalFolder {
         guard let base = try base(makes: false),
             let data = try data(Self.tags, in: base, shownAs: Self.tags)
         else { return [] }
-        let tags = try Self.decoded([Tag].self, data, Self.tags)
+        let tags = try Self.decoded([Tag].self, data: data, name: Self.tags)
         do {
             try tags.requireStorable()
         } catch let FileStorageError.encodingFailed(_, reason) {
@@ -85,7 +85,7 @@ extension JournalFolder {
 
     func store(_ tags: [Tag]) throws {
         try tags.requireStorable()
-        let data = try Self.encoded(tags, Self.tags)
+        let data = try Self.encoded(tags, name: Self.tags)
         try write(data, as: Self.tags, in: try madeBase(), for: "tags")
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a record's file is, which need not be the month of its start: a move may have been cut off.
+/// The place of a record's file. After an interrupted move it may be another month than that of the record's start.
 struct RecordPlace {
     let month: JournalMonth
     let folder: Directory
@@ -9,8 +9,8 @@ struct RecordPlace {
 extension JournalFolder {
     static func fileName(_ id: UUID) -> String { "\(id.text).json" }
 
-    /// - Parameter start: where to look first.
-    /// - Returns: nil when no month has it.
+    /// - Parameter start: A time in the month that is searched first.
+    /// - Returns: The place, or nil if no month contains the record.
     func place(of id: UUID, near start: Date) throws -> RecordPlace? {
         let name = Self.fileName(id)
         let likely = JournalMonth(of: start)
@@ -30,7 +30,7 @@ extension JournalFolder {
         return place
     }
 
-    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)``, also for the record of another id, or for one that
+    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)``, also for a record with another id, or for one that
     ///   could not have been saved.
     func record(_ id: UUID, at place: RecordPlace) throws -> TimeRecord {
         let file = Self.fileName(id)
@@ -38,9 +38,9 @@ extension JournalFolder {
         guard let data = try data(file, in: place.folder, shownAs: name) else {
             throw FileStorageError.fileNotFound(name: id.text)
         }
-        let record = try Self.decoded(TimeRecord.self, data, name)
+        let record = try Self.decoded(TimeRecord.self, data: data, name: name)
         guard record.id == id else {
-            throw FileStorageError.decodingFailed(name: name, reason: "the id in it is not the one of its name")
+            throw FileStorageError.decodingFailed(name: name, reason: "its id does not match its file name")
         }
         do {
             try record.requireStorable()
@@ -50,7 +50,7 @@ extension JournalFolder {
         return record
     }
 
-    /// Stores a record, with the pictures that it has, where its start says.
+    /// Stores a record and its pictures in the month of its start.
     func store(_ record: TimeRecord, mustExist: Bool) throws {
         try record.requireStorable()
         let place = try place(of: record.id, near: record.start)
@@ -60,25 +60,26 @@ extension JournalFolder {
             try self.record(record.id, at: place).images.filter(place.folder.hasFile)
         }
         record.images = record.arrangedImages(stored: stored ?? [])
-        // Before anything moves: it may not be possible at all.
-        let data = try Self.encoded(record, Self.fileName(record.id))
+        // Encode before any file is moved, since encoding may fail.
+        let data = try Self.encoded(record, name: Self.fileName(record.id))
         let month = JournalMonth(of: record.start)
         let folder = try madeFolder(month)
         guard let place, place.month != month else {
             return try write(data, as: Self.fileName(record.id), in: folder, for: record.id.text)
         }
         try noting(record.id) {
-            try move(record.id, record.images, from: place.folder, to: folder)
+            try move(record.id, images: record.images, from: place.folder, to: folder)
             try write(data, as: Self.fileName(record.id), in: folder, for: record.id.text)
             for name in record.images { try place.folder.remove(name) }
             try place.folder.sync()
         }
     }
 
-    /// The record's file moves by one rename, when its pictures are in both places: at any moment all are together.
-    private func move(_ id: UUID, _ images: [String], from old: Directory, to new: Directory) throws {
+    /// Moves a record and its pictures. One rename moves the record's file while its pictures are in both places, so
+    /// that at any time a record and its pictures are in the same folder.
+    private func move(_ id: UUID, images: [String], from old: Directory, to new: Directory) throws {
         for name in images {
-            // Left over by a move that was cut off.
+            // An interrupted move may have left a file.
             try new.remove(name)
             if try !old.link(name, to: new) { try copy(name, from: old, to: new) }
         }
@@ -104,7 +105,7 @@ extension JournalFolder {
         }
     }
 
-    /// Deletes a record and what belongs to it, in whatever state it is.
+    /// Deletes a record and its pictures, even if the record is damaged.
     func delete(_ id: UUID, near start: Date) throws {
         let place = try requiredPlace(of: id, near: start)
         try noting(id) {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The folder of a journal on disk, and how it is laid out:
+/// The folder of a journal on disk, with this layout:
 ///
 /// ```
 /// tags.json
 /// records/2026/03/{record-id}.json          the month of the start, in UTC
 /// records/2026/03/{record-id}_{index}.jpg   its pictures
-/// .temporary/                               what is being written, and what a killed process has left of it
+/// .temporary/                               files being written, and leftovers of killed processes
 /// ```
 ///
-/// Every write goes to a temporary file, which is synced, renamed, and its folder synced. Where one change takes
-/// several of these, a note in `.temporary` names the record until it is through, so that ``removeLeftovers()`` tells
-/// what an end in between has left over.
+/// Every write creates a temporary file, syncs it, renames it and syncs the folder. If a change takes several writes, a
+/// note in `.temporary` contains the record's id until the change is complete, so that ``removeLeftovers()`` can find
+/// the files of an interrupted change.
 struct JournalFolder: Sendable {
     let path: String
 
@@ -33,17 +33,17 @@ struct JournalFolder: Sendable {
         }
     }
 
-    func madeBase() throws -> Directory { try required(path, try base(makes: true)) }
+    func madeBase() throws -> Directory { try required(path, folder: try base(makes: true)) }
 
     func temporaryFolder() throws -> Directory {
         let base = try madeBase()
         let path = "\(path)/\(Self.temporary)"
-        return try Self.opening(path) { try required(path, try base.folder(Self.temporary, makes: true)) }
+        return try Self.opening(path) { try required(path, folder: try base.folder(Self.temporary, makes: true)) }
     }
 
-    /// The folder of a month.
+    /// Opens the folder of a month.
     ///
-    /// - Returns: nil when it is missing and not to be made.
+    /// - Returns: The folder, or nil if it is missing and is not to be created.
     func folder(_ month: JournalMonth, makes: Bool) throws -> Directory? {
         guard var folder = try base(makes: makes) else { return nil }
         var path = path
@@ -56,24 +56,24 @@ struct JournalFolder: Sendable {
     }
 
     func madeFolder(_ month: JournalMonth) throws -> Directory {
-        try required("\(path)/\(month)", try folder(month, makes: true))
+        try required("\(path)/\(month)", folder: try folder(month, makes: true))
     }
 
-    private func required(_ path: String, _ folder: Directory?) throws -> Directory {
+    private func required(_ path: String, folder: Directory?) throws -> Directory {
         guard let folder else {
-            throw FileStorageError.directoryCreationFailed(path: path, reason: "it vanished as soon as it was made")
+            throw FileStorageError.directoryCreationFailed(path: path, reason: "it disappeared after its creation")
         }
         return folder
     }
 
-    /// The months that have a folder, in their order.
+    /// Returns the months that have a folder, in their order.
     func months() throws -> [JournalMonth] {
         guard let base = try base(makes: false) else { return [] }
         do {
             guard let records = try base.folder(JournalMonth.root, makes: false) else { return [] }
-            return try records.names().filter { JournalMonth.isNumber($0, 4) }.sorted().flatMap { year in
+            return try records.names().filter { JournalMonth.isNumber($0, width: 4) }.sorted().flatMap { year in
                 try (records.folder(year, makes: false)?.names() ?? [])
-                    .filter { JournalMonth.isNumber($0, 2) }.sorted().map { JournalMonth(year: year, month: $0) }
+                    .filter { JournalMonth.isNumber($0, width: 2) }.sorted().map { JournalMonth(year: year, month: $0) }
             }
         } catch {
             throw FileStorageError.fileReadFailed(name: JournalMonth.root, reason: error.sentence)
@@ -82,9 +82,9 @@ struct JournalFolder: Sendable {
 
     // MARK: Files
 
-    /// All bytes of a small file.
+    /// Returns all bytes of a small file.
     ///
-    /// - Returns: nil when it is missing.
+    /// - Returns: The bytes, or nil if the file is missing.
     func data(_ name: String, in folder: Directory, shownAs shown: String) throws -> Data? {
         do {
             return try folder.file(name)?.data()
@@ -93,7 +93,7 @@ struct JournalFolder: Sendable {
         }
     }
 
-    /// Puts a file in its place, or in that of the one that is there.
+    /// Writes a file. A file with the same name is replaced.
     func write(_ data: Data, as name: String, in folder: Directory, for purpose: String) throws {
         do {
             let file = try TemporaryFile(in: try temporaryFolder(), for: purpose)
@@ -111,8 +111,8 @@ struct JournalFolder: Sendable {
 
     // MARK: JSON
 
-    /// The form of all files: sorted and indented, so that people and version control can read it.
-    static func encoded(_ value: some Encodable, _ name: String) throws -> Data {
+    /// Encodes a value in the format of all files: sorted and indented, so that people and version control can read it.
+    static func encoded(_ value: some Encodable, name: String) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
@@ -122,7 +122,7 @@ struct JournalFolder: Sendable {
         }
     }
 
-    static func decoded<Value: Decodable>(_ type: Value.Type, _ data: Data, _ name: String) throws -> Value {
+    static func decoded<Value: Decodable>(_ type: Value.Type, data: Data, name: String) throws -> Value {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {

@@ -2,19 +2,19 @@ public import Foundation
 
 extension LocalFileStorageService {
     public func saveImage(_ data: Data, for record: TimeRecord, filename: String) throws {
-        let name = try Self.writableName(filename, record)
+        let name = try Self.writableName(filename, record: record)
         try tidyOnce()
-        let file = try newImage(name, record)
-        try complete(file, name) {
+        let file = try newImage(name, record: record)
+        try complete(file, name: name) {
             try file.append(data)
             try mutate { try tree.commit(file, as: name, near: record.start) }
         }
     }
 
     public func saveImage(from chunks: ImageChunks, for record: TimeRecord, filename: String) async throws {
-        let name = try Self.writableName(filename, record)
-        let file = try await written(chunks, name, record)
-        try complete(file, name) { try mutate { try tree.commit(file, as: name, near: record.start) } }
+        let name = try Self.writableName(filename, record: record)
+        let file = try await written(chunks, name: name, record: record)
+        try complete(file, name: name) { try mutate { try tree.commit(file, as: name, near: record.start) } }
     }
 
     public func addImage(
@@ -22,11 +22,11 @@ extension LocalFileStorageService {
     ) async throws -> String {
         guard let name = ImageName(recordID: record.id, index: 0, fileExtension: fileExtension) else {
             throw FileStorageError.imageWriteFailed(
-                name: "\(record.id.text)_0.\(fileExtension)", reason: "its extension is not one of a picture")
+                name: "\(record.id.text)_0.\(fileExtension)", reason: "its extension is not that of a picture")
         }
-        let file = try await written(chunks, name, record)
-        // Nobody else runs between the look for an index and its use.
-        return try complete(file, name) {
+        let file = try await written(chunks, name: name, record: record)
+        // No other call runs between the search for an index and its use.
+        return try complete(file, name: name) {
             let index = try tree.freeIndex(record.id, near: record.start)
             guard let name = ImageName(recordID: record.id, index: index, fileExtension: fileExtension) else {
                 throw FileStorageError.imageWriteFailed(
@@ -38,7 +38,7 @@ extension LocalFileStorageService {
     }
 
     public func loadImage(filename: String, for record: TimeRecord) throws -> Data {
-        let file = try openImage(filename, record)
+        let file = try openImage(filename, record: record)
         do {
             return try file.data()
         } catch {
@@ -47,7 +47,7 @@ extension LocalFileStorageService {
     }
 
     public func imageChunks(filename: String, for record: TimeRecord) throws -> ImageChunks {
-        FileChunks(file: try openImage(filename, record), name: filename)
+        FileChunks(file: try openImage(filename, record: record), name: filename)
     }
 
     public func deleteImage(filename: String, for record: TimeRecord) throws {
@@ -57,7 +57,7 @@ extension LocalFileStorageService {
         try mutate { try tree.deleteImage(name, near: record.start) }
     }
 
-    /// Where its file is, or would be, by the start of the record that is given.
+    /// Returns the URL of the picture's file, derived from the start of the given record. The file may not exist.
     public nonisolated func imageURL(filename: String, for record: TimeRecord) -> URL {
         let month = folder.appendingPathComponent("\(JournalMonth(of: record.start))", isDirectory: true)
         return month.appendingPathComponent(
@@ -66,15 +66,15 @@ extension LocalFileStorageService {
 
     // MARK: Writing
 
-    private static func writableName(_ filename: String, _ record: TimeRecord) throws -> ImageName {
+    private static func writableName(_ filename: String, record: TimeRecord) throws -> ImageName {
         guard let name = ImageName(filename, of: record.id) else {
             throw FileStorageError.badImageName(writing: filename)
         }
         return name
     }
 
-    private func newImage(_ name: ImageName, _ record: TimeRecord) throws -> TemporaryFile {
-        // Before all the bytes come for nothing.
+    private func newImage(_ name: ImageName, record: TimeRecord) throws -> TemporaryFile {
+        // Fail before all the bytes are transferred in vain.
         _ = try tree.requiredPlace(of: record.id, near: record.start)
         do {
             return try TemporaryFile(in: try tree.temporaryFolder(), for: "picture")
@@ -83,11 +83,11 @@ extension LocalFileStorageService {
         }
     }
 
-    private func written(_ chunks: ImageChunks, _ name: ImageName, _ record: TimeRecord) async throws -> TemporaryFile {
+    private func written(_ chunks: ImageChunks, name: ImageName, record: TimeRecord) async throws -> TemporaryFile {
         try tidyOnce()
-        let file = try newImage(name, record)
+        let file = try newImage(name, record: record)
         do {
-            for try await chunk in chunks { try append(chunk, to: file, name) }
+            for try await chunk in chunks { try append(chunk, to: file, name: name) }
         } catch {
             try file.remove()
             throw error
@@ -95,7 +95,7 @@ extension LocalFileStorageService {
         return file
     }
 
-    private func append(_ chunk: Data, to file: TemporaryFile, _ name: ImageName) throws {
+    private func append(_ chunk: Data, to file: TemporaryFile, name: ImageName) throws {
         do {
             try file.append(chunk)
         } catch {
@@ -103,7 +103,7 @@ extension LocalFileStorageService {
         }
     }
 
-    private func complete<Result>(_ file: TemporaryFile, _ name: ImageName, _ body: () throws -> Result) throws
+    private func complete<Result>(_ file: TemporaryFile, name: ImageName, _ body: () throws -> Result) throws
         -> Result
     {
         do {
@@ -120,7 +120,7 @@ extension LocalFileStorageService {
         }
     }
 
-    private func openImage(_ filename: String, _ record: TimeRecord) throws -> OpenFile {
+    private func openImage(_ filename: String, record: TimeRecord) throws -> OpenFile {
         guard let name = ImageName(filename, of: record.id) else {
             throw FileStorageError.badImageName(reading: filename)
         }

@@ -1,14 +1,15 @@
 public import Foundation
 
-/// A journal in a plain folder, which its owner can read, copy and back up without us.
+/// A journal in a plain folder, which its owner can read, copy and back up without this library.
 ///
-/// The state that it has is a cache of what it has read: it is filled by the first load, answers queries, and every
-/// change drops it. Who changes files by hand meanwhile calls ``invalidateCache()``. One process at a time writes a
-/// folder: several do not damage it, but they do not see each other's changes before they drop their caches.
+/// Its only state is a cache of the contents: the first load fills it, queries read it, and every change empties it. If
+/// files are changed by hand while the service is in use, ``invalidateCache()`` must be called. Only one process at a
+/// time should write to a folder: several processes do not damage it, but they do not see each other's changes until
+/// they empty their caches.
 ///
-/// It runs on a thread of its own, since it waits for the disk.
+/// The service runs on a queue of its own, since it waits for the disk.
 public actor LocalFileStorageService: StreamingFileStorageService {
-    /// The folder of the journal. It is made by the first call that writes.
+    /// The folder of the journal. The first call that writes creates it.
     public nonisolated let folder: URL
     nonisolated let tree: JournalFolder
     private nonisolated let queue = FileQueue()
@@ -21,16 +22,16 @@ public actor LocalFileStorageService: StreamingFileStorageService {
         FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent("Documents/Journal", isDirectory: true)
     }
 
-    /// A journal in a folder, which need not be there yet. Nothing is read or written before the first call.
+    /// Creates a journal in a folder, which may not exist yet. Nothing is read or written before the first call.
     public init(folder: URL = LocalFileStorageService.defaultFolder) {
         self.folder = folder
         tree = JournalFolder(path: folder.path)
     }
 
-    /// Where its calls run.
+    /// The executor of the service's calls.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
-    /// Forgets what was read, so that the next query reads anew.
+    /// Empties the cache, so that the next query reads the folder again.
     public func invalidateCache() {
         cachedContents = nil
         cachedTags = nil
@@ -87,7 +88,7 @@ public actor LocalFileStorageService: StreamingFileStorageService {
         return contents
     }
 
-    /// Changes something, after which nothing that was read counts, also when it fails half-way.
+    /// Performs a change and empties the cache, also if the change fails halfway.
     func mutate<Result>(_ body: () throws -> Result) throws -> Result {
         try tidyOnce()
         defer { invalidateCache() }

@@ -1,15 +1,16 @@
 public import Foundation
 
-/// A word that records are sorted by.
+/// A word that groups records.
 public struct Tag: Codable, Hashable, Sendable, Identifiable {
-    /// What records name it by.
+    /// The tag's id, which records store.
     public var id: UUID
-    /// The text to show: any text, also none.
+    /// The text that is shown. It may be empty.
     public var name: String
-    /// The colour to show it in, such as `#3a7bd5`; nil for that of the page. Whoever shows it checks it.
+    /// The color of the tag, such as `#3a7bd5`; nil for the default color of the page. The color is not validated here;
+    /// a page that shows it must check it.
     public var color: String?
 
-    /// A tag with an id of its own.
+    /// Creates a tag with a new id.
     public init(id: UUID = UUID(), name: String, color: String? = nil) {
         self.id = id
         self.name = name
@@ -20,7 +21,7 @@ public struct Tag: Codable, Hashable, Sendable, Identifiable {
         case id, name, color
     }
 
-    /// Reads the form of `tags.json`.
+    /// Reads the format of `tags.json`.
     ///
     /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
@@ -30,7 +31,7 @@ public struct Tag: Codable, Hashable, Sendable, Identifiable {
         color = try values.decodeIfPresent(String.self, forKey: .color)
     }
 
-    /// Writes the form of `tags.json`: the id in lowercase.
+    /// Writes the format of `tags.json`, with the id in lowercase.
     ///
     /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
@@ -42,10 +43,10 @@ public struct Tag: Codable, Hashable, Sendable, Identifiable {
 }
 
 extension UUID {
-    /// The lowercase text, by which records and pictures are named everywhere.
+    /// The lowercase text, which names records and pictures everywhere.
     package var text: String { uuidString.lowercased() }
 
-    /// - Parameter text: is read in lowercase only, so that one id has one name.
+    /// - Parameter text: The id in lowercase. Any other form is refused, so that an id has exactly one name.
     package init?(text: String) {
         guard let id = UUID(uuidString: text), id.text == text else { return nil }
         self = id

@@ -1,41 +1,43 @@
 public import Foundation
 
-/// A stretch of time that somebody wrote down: when it was, what it was, and pictures of it.
+/// A period of time that a person has written down, with a comment and pictures.
 ///
-/// Start and end are instants, the same everywhere in the world: no change of the clocks and no journey makes a record
-/// longer or shorter. ``timeZone`` only tells which clock hung on the wall.
+/// Start and end are instants, the same everywhere in the world: neither a change of the clocks nor a journey changes
+/// the length of a record. ``timeZone`` only states the local time zone of the record.
 public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
-    /// What it is stored under, in lowercase.
+    /// The record's id, in lowercase when it is stored.
     public var id: UUID
-    /// When it began, to the millisecond.
+    /// The start, to the millisecond.
     public var start: Date {
         didSet { start = start.wholeMilliseconds }
     }
-    /// When it ended, to the millisecond; nil while it runs. Not before the start.
+    /// The end, to the millisecond; nil while the record is running. The end is not before the start.
     public var end: Date? {
         didSet { end = end?.wholeMilliseconds }
     }
-    /// The zone that it was made in, such as `Europe/Berlin`: in it the record's day is told.
+    /// The time zone in which the record was made, such as `Europe/Berlin`. It determines the record's day.
     public var timeZone: String
-    /// What it was: any text, also a long one.
+    /// A text of any length about the period.
     public var comment: String
-    /// The ids of its tags, each at most once, in the order to show. A tag that is no longer listed stays here.
+    /// The ids of the tags, each at most once, in the order in which they are shown. A tag that is no longer listed is
+    /// kept here.
     public var tags: [UUID]
-    /// The names of its pictures, in the order to show. File names only, as ``ImageName`` makes them.
+    /// The names of the pictures, in the order in which they are shown. They are file names in the form of
+    /// ``ImageName``.
     ///
-    /// A stored record names those pictures that the storage has; see ``FileStorageService``.
+    /// A stored record lists the pictures that the storage has; see ``FileStorageService``.
     public var images: [String]
 
-    /// A record, its times rounded to the millisecond.
+    /// Creates a record and rounds its times to the millisecond.
     ///
     /// - Parameters:
-    ///   - id: its own.
-    ///   - start: when it began.
-    ///   - end: when it ended; nil while it runs.
-    ///   - timeZone: where it was made; the one of this device if none is given.
-    ///   - comment: what it was.
-    ///   - tags: the ids of its tags.
-    ///   - images: the names of its pictures.
+    ///   - id: The record's id.
+    ///   - start: The start.
+    ///   - end: The end; nil while the record is running.
+    ///   - timeZone: The time zone in which the record was made; by default that of this device.
+    ///   - comment: A text about the period.
+    ///   - tags: The ids of the tags.
+    ///   - images: The names of the pictures.
     public init(
         id: UUID = UUID(), start: Date, end: Date? = nil, timeZone: TimeZone = .current, comment: String = "",
         tags: [UUID] = [], images: [String] = []
@@ -49,29 +51,30 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
         self.images = images
     }
 
-    /// ``timeZone`` with its clocks; GMT when nobody knows it.
+    /// The time zone of ``timeZone``; GMT if its identifier is unknown.
     public var zone: TimeZone { TimeZone(identifier: timeZone) ?? .gmt }
 
-    /// Whether it has no end yet.
+    /// Indicates that the record has no end yet.
     public var isRunning: Bool { end == nil }
 
-    /// How long it took, or has taken until now if it runs. Never less than zero, whatever a clock was set to.
+    /// Returns the length of the record, up to now if it is running. It is never less than zero, even if a clock was
+    /// wrong.
     public func duration(until now: Date) -> TimeInterval { max(0, (end ?? now).timeIntervalSince(start)) }
 
-    /// How much of it lies in an interval, in seconds: what a day's sum adds up.
+    /// Returns the length of the part that lies in an interval, in seconds. The sum of a day adds these lengths.
     ///
     /// - Parameters:
-    ///   - interval: the day, or any other one.
-    ///   - now: where a record ends that runs.
+    ///   - interval: The day, or any other interval.
+    ///   - now: The end of a running record.
     public func duration(in interval: DateInterval, until now: Date) -> TimeInterval {
         max(0, min(end ?? now, interval.end).timeIntervalSince(max(start, interval.start)))
     }
 
-    /// Whether it belongs to the range `from ..< to`: whether a part of it lies there.
+    /// Returns true if a part of the record lies in the range `from ..< to`.
     ///
-    /// A record that ends when the range begins does not, nor does one that begins when the range ends. One that runs
-    /// reaches into every range that ends after its start, since nobody knows its end. One without a length belongs
-    /// where its start is. A range that ends before it begins, or where it begins, is empty.
+    /// A record that ends when the range begins is outside, and so is one that begins when the range ends. A running
+    /// record reaches into every range that ends after its start, since its end is unknown. A record without a length
+    /// lies in the range of its start. A range whose end is not after its beginning is empty.
     public func overlaps(from: Date, to: Date) -> Bool {
         guard from < to, start < to else { return false }
         guard let end else { return true }
@@ -84,10 +87,10 @@ extension TimeRecord {
         case id, start, end, timeZone, comment, tags, images
     }
 
-    /// Reads the form of a record's file, also as a person writes it: what may be missing is the end, the zone, the
-    /// comment, tags and images, and times may have another offset than `Z`.
+    /// Reads the format of a record's file, including files that a person has written: the end, the time zone, the
+    /// comment, tags and images may be missing, and times may have another offset than `Z`.
     ///
-    /// - Throws: `DecodingError` for anything else.
+    /// - Throws: `DecodingError` for any other format.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         id = try values.decode(UUID.self, forKey: .id)
@@ -99,7 +102,7 @@ extension TimeRecord {
         images = try values.decodeIfPresent([String].self, forKey: .images) ?? []
     }
 
-    /// Writes the form of a record's file: ids in lowercase, times as `2026-03-29T01:30:00.000Z`.
+    /// Writes the format of a record's file: ids in lowercase, times as `2026-03-29T01:30:00.000Z`.
     ///
     /// - Throws: `EncodingError` for a time before the year 1 or after 9999.
     public func encode(to encoder: any Encoder) throws {
@@ -114,7 +117,7 @@ extension TimeRecord {
     }
 }
 
-/// The order of every list of records: by start, and by id where that is the same.
-func isBefore(_ one: TimeRecord, _ other: TimeRecord) -> Bool {
+/// Defines the order of every list of records: by start, then by id.
+func isBefore(_ one: TimeRecord, other: TimeRecord) -> Bool {
     one.start == other.start ? one.id.text < other.id.text : one.start < other.start
 }

@@ -1,22 +1,22 @@
 public import Foundation
 
-/// Where a page of the timeline ends: at the record that the next page comes before.
+/// The end of a page of the timeline: the last record of the page, before which the next page begins.
 public struct TimelinePlace: Hashable, Sendable {
-    /// When that record began, to the millisecond.
+    /// The start of that record, to the millisecond.
     public let start: Date
-    /// The record's own id, since several may begin at once.
+    /// The id of that record, since several records may have the same start.
     public let id: UUID
 
-    /// The place of a record.
+    /// Creates a place from a record's start and id.
     ///
     /// - Parameters:
-    ///   - start: when it began.
-    ///   - id: its own.
+    ///   - start: The start of the record.
+    ///   - id: The id of the record.
     public init(start: Date, id: UUID) {
         self.start = start.wholeMilliseconds
         self.id = id
     }
 
-    /// The place of a record.
+    /// Creates the place of a record.
     public init(of record: TimeRecord) { self.init(start: record.start, id: record.id) }
 }

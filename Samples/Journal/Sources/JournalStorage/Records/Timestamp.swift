@@ -6,7 +6,7 @@ struct Timestamp: Codable, Hashable, Sendable {
 
     init(_ date: Date) { self.date = date }
 
-    /// What can be stored: the years 1 to 9999.
+    /// The range that can be stored: the years 1 to 9999.
     static let storable = -62_135_596_800_000...253_402_300_799_999
 
     init(from decoder: any Decoder) throws {
@@ -14,7 +14,7 @@ struct Timestamp: Codable, Hashable, Sendable {
         let text = try value.decode(String.self)
         guard let date = Self.date(text), Self.storable.contains(date.millisecondsSince1970) else {
             throw DecodingError.dataCorruptedError(
-                in: value, debugDescription: "'\(text)' is no time. Write it as 2026-03-29T01:30:00.000Z.")
+                in: value, debugDescription: "'\(text)' is not a time. Write it as 2026-03-29T01:30:00.000Z.")
         }
         self.date = date
     }
@@ -29,7 +29,7 @@ struct Timestamp: Codable, Hashable, Sendable {
         try value.encode(text)
     }
 
-    /// nil for what cannot be stored.
+    /// The instant as text; nil if it cannot be stored.
     var text: String? {
         guard let instant = date.storableMilliseconds else { return nil }
         let (day, time) = instant.quotientAndRemainder(floorDividingBy: 86_400_000)
@@ -42,21 +42,21 @@ struct Timestamp: Codable, Hashable, Sendable {
         return parts.joined()
     }
 
-    /// Reads this form, and those with another offset, without a fraction, or with a longer one.
+    /// Reads this format, and variants with another offset, without a fraction, or with a longer fraction.
     private static func date(_ text: String) -> Date? {
         var digits = Digits(rest: text.utf8[...])
         guard let year = digits.number(4), digits.take("-"), let month = digits.number(2), digits.take("-"),
             let day = digits.number(2), digits.take("T"), let hour = digits.number(2), digits.take(":"),
             let minute = digits.number(2), digits.take(":"), let second = digits.number(2),
             let fraction = digits.fraction(), let east = digits.offset(), digits.rest.isEmpty,
-            hour < 24, minute < 60, second < 60, let date = CivilDate(year, month, day)
+            hour < 24, minute < 60, second < 60, let date = CivilDate(year, month: month, day: day)
         else { return nil }
         let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - east
         return Date(millisecondsSince1970: seconds * 1_000 + Int((fraction * 1_000).rounded()))
     }
 }
 
-/// Reads a time from left to right.
+/// A parser that reads a time from left to right.
 private struct Digits {
     var rest: Substring.UTF8View
 
@@ -81,7 +81,7 @@ private struct Digits {
         return number
     }
 
-    /// Of a second; 0 if there is none.
+    /// Reads the fraction of a second. Returns 0 without a fraction.
     mutating func fraction() -> Double? {
         guard take(".") else { return 0 }
         guard let first = digit() else { return nil }
@@ -93,7 +93,7 @@ private struct Digits {
         return value
     }
 
-    /// In seconds, to the east.
+    /// Reads the offset in seconds, positive to the east.
     mutating func offset() -> Int? {
         if take("Z") { return 0 }
         let sign = take("+") ? 1 : take("-") ? -1 : 0
@@ -104,8 +104,8 @@ private struct Digits {
     }
 }
 
-/// A day of the Gregorian calendar in UTC, which is taken to have been in use since the year 1. (Foundation's calendar
-/// is the Julian one before 1582.)
+/// A day of the Gregorian calendar in UTC, which is assumed to have been in use since the year 1. (Foundation's
+/// calendar is the Julian one before 1582.)
 ///
 /// Algorithms: Howard Hinnant, `civil_from_days` and `days_from_civil`,
 /// https://howardhinnant.github.io/date_algorithms.html
@@ -124,10 +124,12 @@ struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// - Returns: nil for a day that there is not.
-    init?(_ year: Int, _ month: Int, _ day: Int) {
+    /// - Returns: The date, or nil if the day does not exist.
+    init?(_ year: Int, month: Int, day: Int) {
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-        (self.year, self.month, self.day) = (year, month, day)
+        self.year = year
+        self.month = month
+        self.day = day
         guard CivilDate(daysSince1970: daysSince1970) == self else { return nil }
     }
 
@@ -139,7 +141,7 @@ struct CivilDate: Hashable, Sendable {
 }
 
 extension Date {
-    /// What stays when it is stored.
+    /// The instant in the precision that can be stored.
     var wholeMilliseconds: Date {
         guard let milliseconds = storableMilliseconds else { return self }
         return Date(millisecondsSince1970: milliseconds)
@@ -149,7 +151,7 @@ extension Date {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 
-    /// nil for a time that is none, or in no year from 1 to 9999.
+    /// The milliseconds since 1970; nil if the time is not finite or is not in the years 1 to 9999.
     var storableMilliseconds: Int? {
         let value = (timeIntervalSince1970 * 1_000).rounded()
         guard value >= Double(Timestamp.storable.lowerBound), value <= Double(Timestamp.storable.upperBound) else {
@@ -158,7 +160,8 @@ extension Date {
         return Int(value)
     }
 
-    /// The nearest that can be stored: for the ends of ranges, which may be as far away as they like.
+    /// The milliseconds since 1970. A time outside the storable range becomes the value just outside the range, because
+    /// the end of a range may be any time.
     var millisecondsSince1970: Int {
         if let storableMilliseconds { return storableMilliseconds }
         return timeIntervalSince1970 > 0 ? Timestamp.storable.upperBound + 1 : Timestamp.storable.lowerBound - 1
@@ -171,7 +174,7 @@ extension Int {
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
     }
 
-    /// With a remainder that is never negative.
+    /// Divides and returns a remainder that is never negative.
     func quotientAndRemainder(floorDividingBy divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

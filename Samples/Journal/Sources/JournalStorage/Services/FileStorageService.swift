@@ -1,84 +1,87 @@
 public import Foundation
 
-/// Where a journal is kept: a folder, or a database whose pictures are offloaded.
+/// A storage of a journal: a folder, or a database whose pictures are offloaded.
 ///
-/// What every implementation keeps to:
+/// Every implementation guarantees this:
 ///
 /// - When a call that writes returns, the change survives the end of the process. When it throws, nothing has changed.
-/// - A stored record names a picture exactly if the storage has it. ``saveImage(_:for:filename:)`` adds the name,
-///   ``deleteImage(filename:for:)`` takes it away, and nothing else does: saving a record puts its pictures in the
-///   order that the record names them in. Names of pictures that are not there are dropped, and pictures that it does
-///   not name stay, at the end: another window may have just added them.
-/// - Records come in the order of their starts, and of their ids where these are the same.
-/// - One that is damaged is left out, and ``StreamingFileStorageService/damagedRecords()`` names it.
-/// - What fails is a ``FileStorageError``, or a `CancellationError`.
-/// - Calls may come from everywhere at once.
+/// - A stored record lists exactly the pictures that the storage has. ``saveImage(_:for:filename:)`` adds a name and
+///   ``deleteImage(filename:for:)`` removes it. Saving a record only sets the order of its pictures: names of missing
+///   pictures are dropped, and pictures that the record does not list are kept at the end, since another window may
+///   have just added them.
+/// - Records are sorted by their start, then by their id.
+/// - A damaged record is left out and is reported by ``StreamingFileStorageService/damagedRecords()``.
+/// - Errors are ``FileStorageError`` or `CancellationError`.
+/// - Calls may be made concurrently.
 public protocol FileStorageService: Sendable {
-    /// All tags in the order in which they were saved; none if none were.
+    /// Returns all tags in the order in which they were saved; an empty list if none have been saved.
     ///
     /// - Throws: ``FileStorageError/decodingFailed(name:reason:)``, ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadTags() async throws -> [Tag]
 
-    /// Puts these tags in the place of all that there were. Records keep the ids of tags that are gone.
+    /// Replaces the list of tags. Records keep the ids of tags that are no longer listed.
     ///
-    /// - Throws: ``FileStorageError/encodingFailed(name:reason:)`` when one id comes twice;
+    /// - Throws: ``FileStorageError/encodingFailed(name:reason:)`` if the list contains an id twice;
     ///   ``FileStorageError/fileWriteFailed(name:reason:)``.
     func saveTags(_ tags: [Tag]) async throws
 
-    /// The records that a part of lies in the range `from ..< to`, as ``TimeRecord/overlaps(from:to:)`` tells.
+    /// Returns the records that have a part in the range `from ..< to`, as ``TimeRecord/overlaps(from:to:)`` defines
+    /// it.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadRecords(from: Date, to: Date) async throws -> [TimeRecord]
 
-    /// The records that have no end, wherever they started.
+    /// Returns the records without an end, whatever their start.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadRunningRecords() async throws -> [TimeRecord]
 
-    /// All records.
+    /// Returns all records.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadAllRecords() async throws -> [TimeRecord]
 
-    /// Stores a record: a new one, or in the place of the one with its id.
+    /// Stores a record. A record with the same id is replaced.
     ///
     /// - Throws: ``FileStorageError/encodingFailed(name:reason:)``, ``FileStorageError/fileWriteFailed(name:reason:)``,
-    ///   ``FileStorageError/decodingFailed(name:reason:)`` when the one that is stored is damaged.
+    ///   ``FileStorageError/decodingFailed(name:reason:)`` if the stored record is damaged.
     func saveRecord(_ record: TimeRecord) async throws
 
-    /// Stores a record in the place of the one with its id.
+    /// Replaces the stored record with the same id.
     ///
-    /// - Throws: ``FileStorageError/fileNotFound(name:)`` when there is none, and as ``saveRecord(_:)``.
+    /// - Throws: ``FileStorageError/fileNotFound(name:)`` if the record is not stored, and the errors of
+    ///   ``saveRecord(_:)``.
     func updateRecord(_ record: TimeRecord) async throws
 
-    /// Deletes the record with this id and its pictures; a damaged one too.
+    /// Deletes the record with this id and its pictures, even if it is damaged.
     ///
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     func deleteRecord(_ record: TimeRecord) async throws
 
-    /// Stores a picture of a record that is stored, in the place of the one with its name if there is one.
+    /// Stores a picture of a stored record. A picture with the same name is replaced.
     ///
     /// - Parameters:
-    ///   - data: its bytes, which nobody looks into.
-    ///   - record: only its id matters.
-    ///   - filename: an ``ImageName`` of this record.
-    /// - Throws: ``FileStorageError/imageWriteFailed(name:reason:)``, ``FileStorageError/fileNotFound(name:)`` when the
+    ///   - data: The bytes, which are not examined.
+    ///   - record: The record, of which only the id is used.
+    ///   - filename: An ``ImageName`` of this record.
+    /// - Throws: ``FileStorageError/imageWriteFailed(name:reason:)``, ``FileStorageError/fileNotFound(name:)`` if the
     ///   record is not stored.
     func saveImage(_ data: Data, for record: TimeRecord, filename: String) async throws
 
-    /// The bytes of a picture, as a whole.
+    /// Returns all bytes of a picture.
     ///
-    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, also for a name that is none;
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, also for an invalid name;
     ///   ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadImage(filename: String, for record: TimeRecord) async throws -> Data
 
-    /// Deletes a picture, and its name in the record.
+    /// Deletes a picture and its name in the record.
     ///
     /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     func deleteImage(filename: String, for record: TimeRecord) async throws
 
-    /// Where a page or a person finds a picture. It asks nobody, so it has one for a picture that is not there as well.
+    /// Returns the URL of a picture for a page or a person. The storage is not queried, so that a missing picture has a
+    /// URL as well.
     ///
-    /// A name that is no ``ImageName`` of the record is not taken into it: the URL leads to nothing then.
+    /// A name that is not an ``ImageName`` of the record is not part of the URL, which then leads to no picture.
     func imageURL(filename: String, for record: TimeRecord) -> URL
 }

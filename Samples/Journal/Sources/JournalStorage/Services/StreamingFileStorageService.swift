@@ -1,14 +1,14 @@
 public import Foundation
 
-/// A picture's bytes, in chunks of some hundred kilobytes.
+/// The bytes of a picture, in chunks of some hundred kilobytes.
 public typealias ImageChunks = any AsyncSequence<Data, any Error> & Sendable
 
-/// A journal whose pictures are never whole in memory: what a web server, and a copy of a journal, needs besides.
+/// A journal whose pictures are never completely in memory. A web server and a copy of a journal need this protocol.
 ///
-/// The rules of ``FileStorageService`` hold here too. When the chunks end with an error, that one is thrown, and
-/// nothing of the picture was kept.
+/// The rules of ``FileStorageService`` apply here too. If the chunks end with an error, that error is thrown, and
+/// nothing of the picture is kept.
 public protocol StreamingFileStorageService: FileStorageService {
-    /// One record.
+    /// Returns a record.
     ///
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/decodingFailed(name:reason:)``,
     ///   ``FileStorageError/fileReadFailed(name:reason:)``.
@@ -16,23 +16,23 @@ public protocol StreamingFileStorageService: FileStorageService {
 
     /// Stores a picture as ``FileStorageService/saveImage(_:for:filename:)`` does.
     ///
-    /// - Throws: as that one, and what the chunks throw.
+    /// - Throws: The errors of that method, and those of the chunks.
     func saveImage(from chunks: ImageChunks, for record: TimeRecord, filename: String) async throws
 
-    /// Stores a new picture of a record under a name that none has had at the same time, and returns the name.
+    /// Stores a new picture of a record under an unused name, and returns the name.
     ///
-    /// - Throws: as ``saveImage(from:for:filename:)``; ``FileStorageError/imageWriteFailed(name:reason:)`` for an
-    ///   extension that ``ImageName`` does not take.
+    /// - Throws: The errors of ``saveImage(from:for:filename:)``; ``FileStorageError/imageWriteFailed(name:reason:)``
+    ///   for an extension that ``ImageName`` does not permit.
     func addImage(from chunks: ImageChunks, for record: TimeRecord, fileExtension: String) async throws -> String
 
-    /// The bytes of a picture. Every iteration begins at the first one, and has the bytes of this moment to the end,
-    /// also when the picture is replaced or deleted meanwhile.
+    /// Returns the bytes of a picture. Every iteration begins at the first byte and returns the present bytes to the
+    /// end, even if the picture is replaced or deleted during the iteration.
     ///
-    /// - Throws: as ``FileStorageService/loadImage(filename:for:)``; so does the iteration.
+    /// - Throws: The errors of ``FileStorageService/loadImage(filename:for:)``; the iteration throws them too.
     func imageChunks(filename: String, for record: TimeRecord) async throws -> ImageChunks
 
-    /// What is damaged, by name. It looks at everything, so it is nothing for every page.
+    /// Returns the damaged items by name. The call examines all contents, so that it is too slow for every page.
     ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)`` when there is no looking.
+    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)`` if the contents cannot be examined.
     func damagedRecords() async throws -> [DamagedRecord]
 }

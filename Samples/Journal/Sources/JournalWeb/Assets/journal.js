@@ -1,5 +1,5 @@
 "use strict";
-// What the page does besides: it works without this file, but for adding pictures.
+// Enhances the pages. Without this file everything works except adding pictures.
 (() => {
   const say = (text) => { document.getElementById("message").textContent = text; };
 
@@ -13,17 +13,22 @@
       const text = words((Date.now() - Number(clock.dataset.since)) / 1000);
       if (clock.textContent !== text) clock.textContent = text;
     }
+    for (const badge of document.querySelectorAll('[data-state="retrying"]')) {
+      const left = Math.ceil((Number(badge.dataset.until) - Date.now()) / 1000);
+      const text = left > 0 ? `failed, next try in ${left} s` : "failed, next try now";
+      if (badge.dataset.until && badge.textContent !== text) badge.textContent = text;
+    }
   };
   setInterval(tick, 1000);
 
-  // Loads the page again, and puts in place what has changed; not where somebody is typing.
+  // Loads the page again and replaces the parts that have changed, except where the user is typing.
   const fetchPage = async (path) => {
     const reply = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-    if (reply.status === 404) say("What this page shows was deleted.");
-    if (!reply.ok) throw new Error(`The server says ${reply.status}.`);
+    if (reply.status === 404) say("The content of this page was deleted.");
+    if (!reply.ok) throw new Error(`The server returned the status ${reply.status}.`);
     return new DOMParser().parseFromString(await reply.text(), "text/html");
   };
-  // Fields that nobody has changed here take what somebody has saved elsewhere.
+  // Fields that the user has not changed take values that another window or device has saved.
   const refreshFields = (fresh) => {
     for (const was of document.querySelectorAll("[data-live-form] input[name^=was-]")) {
       const other = fresh.querySelector(`[data-live-form] input[name="${CSS.escape(was.name)}"]`);
@@ -35,69 +40,203 @@
       was.value = other.value;
     }
   };
+  // Lets the files of the page "How it works" move from where they were to where they are now.
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
+  const places = () => new Map([...document.querySelectorAll("journal-flow [data-chips] > li")].map(
+    (chip) => [chip.dataset.file, chip.getBoundingClientRect()]));
+  const fly = (before) => {
+    if (isCalm.matches) return;
+    for (const chip of document.querySelectorAll("journal-flow [data-chips] > li")) {
+      const from = before.get(chip.dataset.file), to = chip.getBoundingClientRect();
+      if (!from || (Math.abs(from.x - to.x) < 2 && Math.abs(from.y - to.y) < 2)) continue;
+      chip.animate(
+        [{ transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)` }, { transform: "none" }],
+        { duration: 600, easing: "ease-in-out" });
+    }
+  };
   let loading = false, again = false;
   const refresh = async () => {
     if (loading) { again = true; return; }
     loading = true;
     try {
       const fresh = await fetchPage(location.href);
-      // A server that was started again takes no other.
+      // A restarted server accepts only its new token.
       const token = document.body.dataset.token = fresh.body.dataset.token;
       for (const field of document.querySelectorAll("input[name=token]")) field.value = token;
-      // How the page looks.
+      // The classes set the appearance of the page.
       document.documentElement.className = fresh.documentElement.className;
       refreshFields(fresh);
+      document.dispatchEvent(new CustomEvent("journal:fresh", { detail: fresh }));
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.getElementById(part.id);
         if (!other || other.innerHTML === part.innerHTML) continue;
-        // What is being pressed would do nothing when it is let go.
+        // A replaced button would ignore the release of the pointer.
         if (part.querySelector(":active")) { again = true; continue; }
         const focus = document.activeElement;
         if (part.contains(focus) && /^(INPUT|TEXTAREA|SELECT)$/.test(focus.tagName)) continue;
-        // Nor where somebody has chosen, or has scrolled to what the first page does not have.
+        // Keeps a list in which the user has chosen pictures, or has loaded older ones than those of the first page.
         if (part.querySelector("input:checked") || "older" in part.dataset) continue;
-        const place = part.contains(focus) ? [...part.querySelectorAll("a, button")].indexOf(focus) : -1;
+        const kinds = "a, button, summary";
+        const place = part.contains(focus) ? [...part.querySelectorAll(kinds)].indexOf(focus) : -1;
+        const before = places();
         part.replaceChildren(...other.childNodes);
-        if (place >= 0) (part.querySelectorAll("a, button")[place] || document.getElementById("main")).focus();
+        fly(before);
+        if (place >= 0) (part.querySelectorAll(kinds)[place] || document.getElementById("main")).focus();
       }
       tick();
       watchOlder();
-    } catch { /* The stream of events tells when the server is back. */ }
+    } catch { /* The stream of events reports when the server is back. */ }
     setTimeout(() => {
       loading = false;
       if (again) { again = false; refresh(); }
     }, 400);
   };
 
-  // What happens elsewhere.
+  // Changes by other windows, other devices and the background work. A browser opens six connections to a server, so
+  // all tabs share one stream of events: the tab with the lock has it, and passes the events on.
+  class SharedEvents extends EventTarget {
+    #channel = "BroadcastChannel" in window ? new BroadcastChannel("journal-events") : null;
+    #stream = null;
+    #last = null;
+    #release = () => {};
+
+    constructor() {
+      super();
+      if (!this.#channel || !navigator.locks) { this.#open(); return; }
+      this.#channel.addEventListener("message", ({ data }) => {
+        if (data.type !== "hello") { this.#tell(data.type, data.text); return; }
+        // A new tab learns the state of the storage, which is the first event of a stream.
+        if (this.#last !== null) this.#pass("storage", this.#last);
+      });
+      navigator.locks.request("journal-events", () => new Promise((resolve) => {
+        this.#release = resolve;
+        this.#open();
+      })).catch(() => this.#open());
+      this.#channel.postMessage({ type: "hello" });
+      // A tab that is shown again after it was kept for the button Back takes part again.
+      addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+    }
+
+    close() {
+      this.#stream?.close();
+      this.#channel?.close();
+      this.#release();
+    }
+
+    #open() {
+      this.#stream = new EventSource("/events");
+      this.#stream.addEventListener("open", () => this.#pass("open", ""));
+      this.#stream.addEventListener("error", () => { this.#last = null; this.#pass("error", ""); });
+      for (const type of ["changed", "storage", "file"]) {
+        this.#stream.addEventListener(type, (event) => {
+          if (type === "storage") this.#last = event.data;
+          this.#pass(type, event.data);
+        });
+      }
+    }
+
+    #pass(type, text) {
+      this.#channel?.postMessage({ type, text });
+      this.#tell(type, text);
+    }
+
+    #tell(type, text) { this.dispatchEvent(new MessageEvent(type, { data: text })); }
+  }
+
+  const showFile = ({ file, state, text, reason, until }) => {
+    if (!file || !state) return;
+    for (const part of document.querySelectorAll(`[data-file="${CSS.escape(file)}"]`)) {
+      const badge = part.querySelector("[data-badge]"), why = part.querySelector("[data-why]");
+      if (badge) {
+        badge.className = `badge ${state}`;
+        Object.assign(badge.dataset, { state, until });
+        badge.textContent = text;
+        badge.title = reason;
+      }
+      if (why) why.textContent = reason;
+    }
+    tick();
+  };
+
   if ("livePage" in document.body.dataset) {
-    // What has happened since the server made this page, or since the connection was lost.
+    // True if events may be missing: since the server made this page, or since the connection was lost.
     let isMissing = true;
-    const events = new EventSource("/events");
+    const events = new SharedEvents();
     events.addEventListener("open", () => say(""));
     events.addEventListener("error", () => {
       isMissing = true;
-      say("The server does not answer. What you see may be old.");
+      say("The server does not answer. This page may be out of date.");
     });
     events.addEventListener("changed", refresh);
     events.addEventListener("storage", (event) => {
-      const reason = JSON.parse(event.data).reason;
-      document.getElementById("outage").textContent = reason && `The storage is of no use now: ${reason}`;
-      // The first event of a connection is this one: from here on everything is told.
-      if (isMissing) { isMissing = false; refresh(); }
+      const reason = JSON.parse(event.data).reason, outage = document.getElementById("outage");
+      const text = reason && `The storage is unavailable: ${reason}`;
+      // The first event of a connection: from here on no event is missing. Badges show the reason of an outage.
+      if (isMissing || outage.textContent !== text) { isMissing = false; refresh(); }
+      outage.textContent = text;
     });
     events.addEventListener("file", (event) => {
-      const { file, state, text } = JSON.parse(event.data);
-      for (const badge of document.querySelectorAll(`[data-file="${CSS.escape(file)}"] [data-badge]`)) {
-        badge.className = `badge ${state}`;
-        badge.textContent = text.split(":")[0];
-        badge.title = text;
-      }
+      const values = JSON.parse(event.data);
+      showFile(values);
+      document.dispatchEvent(new CustomEvent("journal:file", { detail: values }));
     });
     addEventListener("pagehide", () => events.close());
   }
 
-  // Older days, as far as one scrolls. The link to them is the end of the list.
+  // The stages of the page "How it works": each event of the library moves the file to its stage.
+  customElements.define("journal-flow", class extends HTMLElement {
+    connectedCallback() {
+      document.addEventListener("journal:file", ({ detail: { file, stage, text } }) => {
+        const chip = file && stage && this.querySelector(`[data-chips] > [data-file="${CSS.escape(file)}"]`);
+        const list = stage && this.querySelector(`[data-chips="${CSS.escape(stage)}"]`);
+        if (!chip) return;
+        const before = places();
+        if (stage === "removed") chip.remove(); else if (list && chip.parentElement !== list) list.prepend(chip);
+        if (text) chip.querySelector("img").title = text;
+        fly(before);
+      });
+    }
+  });
+
+  // The list of the last events, the newest first.
+  customElements.define("journal-log", class extends HTMLElement {
+    connectedCallback() {
+      document.addEventListener("journal:file", ({ detail: { name, line, time, file } }) => {
+        const list = this.querySelector("ol"), first = list.firstElementChild;
+        const item = document.createElement("li");
+        for (const [kind, text] of [["time", time], ["strong", name], ["span", line]]) {
+          const part = document.createElement(kind);
+          part.textContent = text;
+          item.append(part, " ");
+        }
+        if (file) {
+          const link = document.createElement("a");
+          link.href = `/files/${file}/inspect`;
+          link.textContent = file;
+          item.append(link);
+        }
+        item.dataset.key = `${name} ${file}`;
+        // Progress is reported ten times a second, and takes one line.
+        if (/^(progress|downloading)$/.test(name) && first?.dataset.key === item.dataset.key) first.remove();
+        list.prepend(item);
+        while (list.children.length > 50) list.lastElementChild.remove();
+      });
+    }
+  });
+
+  // A menu closes with the key Escape, and when the user clicks elsewhere.
+  const closeMenus = (except) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+  };
+  addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu")));
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const menu = document.querySelector("details.menu[open]");
+    closeMenus(null);
+    menu?.querySelector("summary").focus();
+  });
+
+  // Loads older days while the user scrolls. The link to them is the end of the list.
   const watcher = new IntersectionObserver(async (entries) => {
     const link = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)[0];
     if (!link) return;
@@ -119,7 +258,15 @@
   };
   watchOlder();
 
-  // Pictures: chosen, dropped or pasted; each is the body of one request, three at a time.
+  // The arrow keys lead to the neighbours of a picture.
+  addEventListener("keydown", (event) => {
+    const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
+    if (!rel || event.altKey || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName))
+      return;
+    document.querySelector(`.links a[rel=${rel}]`)?.click();
+  });
+
+  // Chosen, dropped and pasted pictures. Each is the body of one request, and at most three run at a time.
   const drop = document.getElementById("drop");
   if (!drop) return;
   drop.hidden = false;
@@ -136,29 +283,46 @@
     const match = kinds.find(([, bytes, start]) => bytes.every((byte, index) => head[start + index] === byte));
     return match ? match[0] : "application/octet-stream";
   };
-  const send = (file, type, bar) => new Promise((resolve, reject) => {
+  // Pictures of a page without a record get a new one, once for all.
+  let record = null;
+  const makeRecord = async () => {
+    const body = new URLSearchParams({ token: document.body.dataset.token, comment: "Pictures", ended: "yes" });
+    const reply = await fetch(drop.dataset.record, { method: "POST", body, headers: { Accept: "text/html" } });
+    if (!reply.ok) throw new Error(`The server returned the status ${reply.status}.`);
+    return `${new URL(reply.url).pathname}/pictures`;
+  };
+  const target = async () => {
+    if (drop.dataset.upload) return drop.dataset.upload;
+    record ??= makeRecord();
+    try { return await record; } catch (error) { record = null; throw error; }
+  };
+  const send = async (file, type, bar) => {
+    const path = await target();
+    return new Promise((resolve, reject) => upload(path, file, type, bar, resolve, reject));
+  };
+  const upload = (path, file, type, bar, resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", drop.dataset.upload);
+    request.open("POST", path);
     request.setRequestHeader("Content-Type", type);
     request.setRequestHeader("X-Journal-Token", document.body.dataset.token);
     request.setRequestHeader("Accept", "application/json");
     request.upload.addEventListener("progress", (event) => { bar.max = event.total; bar.value = event.loaded; });
     request.addEventListener("load", () => {
       if (request.status === 201) return resolve();
-      let message = `The server says ${request.status}.`;
-      try { message = JSON.parse(request.responseText).message; } catch { /* No sentence came. */ }
+      let message = `The server returned the status ${request.status}.`;
+      try { message = JSON.parse(request.responseText).message; } catch { /* The reply has no message. */ }
       reject(new Error(message));
     });
-    request.addEventListener("error", () => reject(new Error("The server does not answer. Try it again.")));
+    request.addEventListener("error", () => reject(new Error("The server does not answer. Try again.")));
     request.send(file);
-  });
+  };
   const work = async () => {
     if (running >= 3 || !waiting.length) return;
     running += 1;
     const { file, line, bar, note } = waiting.shift();
     try {
-      if (file.size > Number(drop.dataset.limit)) throw new Error("It is too large.");
-      note.textContent = "on its way";
+      if (file.size > Number(drop.dataset.limit)) throw new Error("The picture is too large.");
+      note.textContent = "uploading";
       await send(file, await kind(file), bar);
       line.remove();
       refresh();
@@ -185,15 +349,22 @@
       work();
     }
   };
+  // A link to a menu opens it.
+  const openMenu = () => {
+    const menu = document.getElementById(location.hash.slice(1));
+    if (menu?.localName === "details") menu.open = true;
+  };
   const input = document.getElementById("files");
   input.addEventListener("change", () => { add(input.files); input.value = ""; });
-  addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
-  addEventListener("dragleave", () => drop.classList.remove("over"));
+  addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("over"); });
+  addEventListener("dragleave", () => document.body.classList.remove("over"));
   addEventListener("drop", (event) => {
     event.preventDefault();
-    drop.classList.remove("over");
+    document.body.classList.remove("over");
     add(event.dataTransfer.files);
   });
   addEventListener("paste", (event) => add(event.clipboardData.files));
+  openMenu();
+  addEventListener("hashchange", openMenu);
   addEventListener("beforeunload", (event) => { if (running) event.preventDefault(); });
 })();

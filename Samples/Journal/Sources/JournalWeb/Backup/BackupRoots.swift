@@ -1,19 +1,20 @@
 import Foundation
 
-/// The folders in which folders may be backed up, as whoever runs the server has named them, and what is never.
+/// The folders in which folders may be backed up, as the operator of the server has set them, and the folders that are
+/// always excluded.
 public struct BackupRoots: Sendable {
-    /// As they were named.
+    /// The paths as they were given.
     let names: [String]
     private let own: [String]
 
-    /// Folders, by absolute paths. They need not be there yet: they are looked up at each run.
+    /// Creates the set of folders from absolute paths. The folders may not exist yet: they are resolved at each run.
     ///
     /// - Parameters:
-    ///   - names: in which pictures may be looked for.
-    ///   - own: what the journal itself has: the database, the storage, secrets.
+    ///   - names: The folders that may contain pictures.
+    ///   - own: The journal's own paths: the database, the storage, secrets.
     public init(_ names: [String], excluding own: [String]) { (self.names, self.own) = (names, own) }
 
-    /// Where they are now.
+    /// Returns the folders with their current real paths.
     func resolved() -> ResolvedRoots {
         ResolvedRoots(
             names: names, roots: names.compactMap(ResolvedRoots.real), own: own,
@@ -25,13 +26,13 @@ public struct BackupRoots: Sendable {
 struct ResolvedRoots: Sendable {
     let names: [String]
     let roots: [String]
-    /// What the journal has, as it was named, and where it is.
+    /// The journal's own paths, as they were given and as real paths.
     let own: [String]
     let ownPaths: [String]
 
-    /// The real path of a folder that somebody has named.
+    /// Returns the real path of a folder that a user has entered.
     ///
-    /// - Throws: ``WebError/Code/badRequest`` for what is no path, is not there, or lies outside of the roots.
+    /// - Throws: ``WebError/Code/badRequest`` if the path is invalid, does not exist, or lies outside of the roots.
     func folder(_ path: String) throws(WebError) -> String {
         let shown = String(
             path.prefix(80).unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.map(Character.init))
@@ -39,36 +40,37 @@ struct ResolvedRoots: Sendable {
             !path.split(separator: "/").contains("..")
         else {
             throw WebError(
-                .badRequest, "'\(shown)' is no path of a folder. Write it from the first / on, without '..'.")
+                .badRequest, message: "'\(shown)' is not a path of a folder. Begin with /, without '..'.")
         }
         guard let real = Self.real(path), holds(real) else {
             throw WebError(
                 .badRequest,
-                """
-                '\(shown)' is no folder in \(names.joined(separator: ", ")). Name one there, or more with \
-                --backup-root.
-                """
+                message: """
+                    '\(shown)' is not a folder in \(names.joined(separator: ", ")). Choose one there, or add \
+                    another --backup-root.
+                    """
             )
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: real, isDirectory: &isFolder), isFolder.boolValue else {
-            throw WebError(.badRequest, "'\(shown)' is no folder. Name the folder that it is in.")
+            throw WebError(.badRequest, message: "'\(shown)' is not a folder. Name the folder that contains it.")
         }
         return real
     }
 
-    /// Whether a path leads to something below a root that is not the journal's own, with all links followed.
+    /// Returns true if a path, with all links followed, leads into a root and not to one of the journal's own paths.
     func leads(_ path: String) -> Bool { Self.real(path).map(holds) ?? false }
 
     private func holds(_ real: String) -> Bool {
-        roots.contains { Self.isInside(real, $0) } && !ownPaths.contains { Self.isInside(real, $0) }
+        roots.contains { Self.isInside(real, folder: $0) } && !ownPaths.contains { Self.isInside(real, folder: $0) }
     }
 
-    private static func isInside(_ path: String, _ folder: String) -> Bool {
-        path == folder || path.hasPrefix(folder == "/" ? "/" : folder + "/")
+    /// Compares bytes. For `hasPrefix`, two folders with equivalent Unicode names are the same.
+    static func isInside(_ path: String, folder: String) -> Bool {
+        path.utf8.elementsEqual(folder.utf8) || path.utf8.starts(with: (folder == "/" ? "/" : folder + "/").utf8)
     }
 
-    /// nil when there is nothing.
+    /// Returns the real path, or nil if the path does not exist.
     static func real(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }

@@ -6,20 +6,20 @@ public import LFSSettings
 public import Logging
 public import ServiceLifecycle
 
-/// Backs up the pictures of folders, as a service: when somebody asks for it, and by itself where that is set.
+/// A service that backs up the pictures of folders: on request, and automatically if that setting is on.
 ///
-/// Folders and conditions are settings; in which folders they may lie says whoever runs the server.
+/// Folders and conditions are settings. The operator of the server determines the roots in which the folders may be.
 public final class FolderBackup: Service {
     struct State: Hashable, Sendable {
         var isRunning = false
-        /// Of the last run that came to its end.
+        /// The report of the last complete run.
         var report: BackupReport?
-        /// Why the last run came to nothing, or left something out.
+        /// The reason why the last run failed or left something out.
         var trouble: String?
     }
 
     let roots: BackupRoots
-    /// Whether the storage is a folder, for which a network costs nothing.
+    /// Indicates that the storage is a folder, for which network costs do not matter.
     let isOnFolder: Bool
     private let journal: DatabaseStorageService
     private let settings: StorageRouter
@@ -30,49 +30,55 @@ public final class FolderBackup: Service {
     private let watched = Watched(State())
     private let (requests, asked) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
 
-    /// A backup that does nothing yet.
+    /// Creates a backup that has not started.
     ///
     /// - Parameters:
-    ///   - journal: what pictures become part of.
-    ///   - settings: folders, conditions and the delay: `BackupSettings`.
-    ///   - roots: in which folders pictures may be looked for.
-    ///   - isOnFolder: whether the storage is a folder.
-    ///   - timeZone: in whose clocks days are.
-    ///   - interval: between two runs, where it runs by itself.
-    ///   - device: how this device is connected.
-    ///   - logger: is told what could not be backed up.
+    ///   - journal: The journal that the pictures are added to.
+    ///   - settings: The folders, the conditions and the delay: `BackupSettings`.
+    ///   - roots: The folders that may contain pictures.
+    ///   - isOnFolder: Indicates that the storage is a folder.
+    ///   - timeZone: The time zone that determines the days.
+    ///   - interval: The time between two automatic runs.
+    ///   - device: A closure that returns the state of the device's network and power.
+    ///   - logger: The logger for failures.
     public init(
         _ journal: DatabaseStorageService, settings: StorageRouter, roots: BackupRoots, isOnFolder: Bool,
         timeZone: TimeZone = .current, interval: Duration = .seconds(900),
         device: @escaping @Sendable () throws -> DeviceState = { try SystemState().read() }, logger: Logger
     ) {
-        (self.journal, self.settings, self.roots, self.isOnFolder) = (journal, settings, roots, isOnFolder)
-        (self.timeZone, self.interval, self.logger) = (timeZone, interval, logger)
+        self.journal = journal
+        self.settings = settings
+        self.roots = roots
+        self.isOnFolder = isOnFolder
+        self.timeZone = timeZone
+        self.interval = interval
+        self.logger = logger
         gate = UploadGate(
             journal.lfs,
             conditions: {
-                // A journal that backs up nothing by itself waits for nothing.
+                // A journal without automatic backup has no conditions.
                 guard try await settings.get(.backupAutomatic) else { return [] }
                 let conditions = try await BackupSettings.conditions(settings)
                 return isOnFolder ? conditions.subtracting(.unmetered) : conditions
             }, device: device)
     }
 
-    /// Looks whether uploads may begin: before the manager runs, so that none does that must wait.
+    /// Checks the conditions for uploads. Call this before the manager starts, so that no upload begins that has to
+    /// wait.
     ///
-    /// - Returns: what they wait for.
+    /// - Returns: The condition that uploads wait for, or nil.
     /// - Throws: `SettingsError`, `LFSError`.
     @discardableResult public func look() async throws -> String? { try await gate.look() }
 
     var state: State { watched.value }
 
-    /// Tells whenever the state has changed, until nobody listens.
+    /// Returns a stream with a value after each change of the state, until its consumer ends.
     func changes() -> AsyncStream<Void> { watched.changes() }
 
-    /// Asks for a run.
+    /// Requests a run.
     func request() { asked.yield(true) }
 
-    /// Backs up until the group stops.
+    /// Performs backups until the service group stops.
     public func run() async throws {
         try await cancelWhenGracefulShutdown { [self] in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -98,7 +104,7 @@ public final class FolderBackup: Service {
 
     // MARK: One run
 
-    /// Goes through all folders once.
+    /// Backs up all folders once.
     func backUp() async {
         watched.change { $0.isRunning = true }
         var (report, trouble): (BackupReport?, String?)
@@ -108,10 +114,10 @@ public final class FolderBackup: Service {
             var groups: [BackupGroup] = []
             for group in try await settings.get(.backupGroups) where group.mode != .none {
                 do throws(WebError) {
-                    groups.append(BackupGroup(try resolved.folder(group.id), group.mode))
+                    groups.append(BackupGroup(try resolved.folder(group.id), mode: group.mode))
                     if group.mode == .include { whole.insert(group.id) }
                 } catch {
-                    // What should stay here would be sent without it.
+                    // A group that excludes pictures must not be missing: its pictures would be uploaded.
                     guard group.mode == .include else { throw error }
                     trouble = error.message
                 }
@@ -119,15 +125,16 @@ public final class FolderBackup: Service {
             var options = BackupOptions()
             options.delay = try await settings.get(.backupDelay)
             let result = try await Backup(
-                journal.lfs, journal.database, PictureSource(groups, in: resolved),
-                DatabaseStorageService.backupHost(in: timeZone), options: options
-            ).run { [logger] event in Self.log(event, logger) }
+                journal.lfs, database: journal.database, source: PictureSource(groups, in: resolved),
+                host: DatabaseStorageService.backupHost(in: timeZone), options: options
+            ).run { [logger] event in Self.log(event, to: logger) }
             report = result
             if result.failed > 0 { whole = [] }
         } catch is CancellationError {
             whole = []
         } catch {
-            (whole, trouble) = ([], "\(error)")
+            whole = []
+            trouble = "\(error)"
         }
         if let trouble { logger.warning("Folders could not be backed up.", metadata: ["reason": "\(trouble)"]) }
         watched.change { [report, trouble] in $0 = State(isRunning: false, report: report, trouble: trouble) }
@@ -139,11 +146,11 @@ public final class FolderBackup: Service {
         do {
             try await BackupSettings.noteBackup(of: whole, at: Date(), settings)
         } catch {
-            logger.warning("A backup could not be noted.", metadata: ["reason": "\(error)"])
+            logger.warning("The time of a backup could not be stored.", metadata: ["reason": "\(error)"])
         }
     }
 
-    private static func log(_ event: BackupEvent, _ logger: Logger) {
+    private static func log(_ event: BackupEvent, to logger: Logger) {
         switch event {
         case .unreadable(let name, let reason), .failed(let name, let reason):
             logger.notice("A picture could not be backed up.", metadata: ["name": "\(name)", "reason": "\(reason)"])

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import LFSBackup
 
-/// The pictures of folders, told by their first bytes, and nothing that lies outside of the roots.
+/// The pictures of folders, recognized by their first bytes. Files outside of the roots are skipped.
 struct PictureSource: AssetSource {
     private let folders: FolderSource
     private let roots: ResolvedRoots
 
-    /// - Parameter groups: folders by their real paths.
+    /// - Parameter groups: Folders with their real paths.
     init(_ groups: [BackupGroup], in roots: ResolvedRoots) {
         self.roots = roots
         folders = FolderSource(groups, excluding: roots.own)
@@ -20,9 +20,9 @@ struct PictureSource: AssetSource {
         mutating func next() -> AssetItem? {
             guard let item = walk.next() else { return nil }
             guard case .asset(let asset) = item else { return item }
-            guard let path = asset.id.text else { return .unreadable(asset.id, "its name is no text") }
+            guard let path = asset.id.text else { return .unreadable(asset.id, "its name is not text") }
             guard roots.leads(path) else { return .passedOver(asset.id, PictureSource.outside) }
-            guard let type = PictureSource.type(path) else { return .passedOver(asset.id, "it is no picture") }
+            guard let type = PictureSource.type(path) else { return .passedOver(asset.id, "it is not a picture") }
             return .asset(
                 LFSBackup.Asset(
                     id: asset.id, title: asset.title, contentType: type.contentType, stamp: asset.stamp,
@@ -36,14 +36,14 @@ struct PictureSource: AssetSource {
         let opened = try folders.open(asset)
         // A folder of the path may have become a link since the walk.
         guard let path = asset.id.text, roots.leads(path) else {
-            throw BackupError(.unreadable, Self.outside, asset: asset.id)
+            throw BackupError(.unreadable, message: Self.outside, asset: asset.id)
         }
         return opened
     }
 
-    private static let outside = "it lies outside of the folders of --backup-root, or is the journal's own"
+    private static let outside = "it is outside of the folders of --backup-root, or belongs to the journal"
 
-    /// nil for what is no picture, or cannot be read: that is told when it is opened.
+    /// Returns nil for a file that is not a picture or cannot be read. Opening an unreadable file reports its error.
     private static func type(_ path: String) -> PictureType? {
         let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard number >= 0 else { return nil }

@@ -1,58 +1,58 @@
 public import Foundation
 import HTTPTypes
 
-/// Why the server does not start, or does not do what a request asks for. Each has a sentence for people.
+/// The errors of starting the server and of handling requests. Each has a sentence for people.
 public struct WebError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of failure.
+    /// The kind of error.
     public enum Code: String, Hashable, Sendable {
-        /// The options contradict each other, or would let anybody in.
+        /// The options contradict each other, or would permit access without authorization.
         case unsafeOptions
         /// A file that an option names cannot be used.
         case unusableFile
-        /// The request names another server than this one.
+        /// The request is for another host than this server.
         case wrongHost
-        /// Another site's page has sent the request.
+        /// A page of another site has sent the request.
         case foreignOrigin
-        /// The form was not made by this server for this browser.
+        /// This server did not create the form for this browser.
         case foreignForm
-        /// Nobody has logged in with this browser.
+        /// The browser has no session that is logged in.
         case notLoggedIn
-        /// The password is another one.
+        /// The password is wrong.
         case wrongPassword
         /// Too many passwords were tried.
         case tooManyTries
-        /// There is no such page, record or picture.
+        /// The page, the record or the picture does not exist.
         case notFound
-        /// Nothing is done this way.
+        /// The server does not support the method.
         case wrongMethod
-        /// Something of the request is missing or makes no sense.
+        /// A part of the request is missing or invalid.
         case badRequest
-        /// The body is larger than what is taken.
+        /// The body is larger than the limit.
         case tooLarge
-        /// The sync server does not answer, or not as it should.
+        /// The sync server does not reply, or its reply is invalid.
         case noServer
-        /// The body is no form, or no picture of a known kind.
+        /// The body is not a form, or not a picture of a supported type.
         case wrongType
     }
 
-    /// What kind of failure it is.
+    /// The kind of error.
     public let code: Code
-    /// What happened, and what to do about it.
+    /// A sentence about the cause and the remedy.
     public let message: String
 
-    /// A failure and its sentence.
-    public init(_ code: Code, _ message: String) {
+    /// Creates an error with a sentence.
+    public init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }
 
-    /// The sentence.
+    /// The message.
     public var description: String { message }
 
     /// The same as ``description``, for alerts.
     public var errorDescription: String? { description }
 
-    /// What a reply says of it.
+    /// The status of a reply with this error.
     var status: HTTPResponse.Status {
         switch code {
         case .unsafeOptions, .unusableFile: .internalServerError
@@ -71,5 +71,5 @@ public struct WebError: LocalizedError, Hashable, Sendable, CustomStringConverti
 }
 
 extension WebError {
-    static let noSuchPage = WebError(.notFound, "There is nothing here. It may have been deleted meanwhile.")
+    static let noSuchPage = WebError(.notFound, message: "This page does not exist. Its content may have been deleted.")
 }

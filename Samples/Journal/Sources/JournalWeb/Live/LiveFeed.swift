@@ -5,28 +5,34 @@ import LFS
 import ServiceLifecycle
 import Synchronization
 
-/// Tells open pages what happens, until they are closed or the server stops.
+/// A feed that informs open pages of changes until they are closed or the server stops.
 ///
-/// It counts its watchers and has no other state. A watcher that does not read in time misses events, and loads what it
-/// shows again at the next change.
+/// Its only state is the number of watchers. A watcher that reads too slowly misses events, and loads its contents
+/// again at the next change.
 final class LiveFeed: Sendable {
     static let maxWatchers = 100
 
     private let journal: DatabaseStorageService
+    private let history: FileHistory
     private let sync: DeviceSync?
     private let backup: FolderBackup?
+    private let rounds: RoundCheck?
     private let heartbeat: Duration
     private let watchers = Mutex(0)
 
     init(
-        journal: DatabaseStorageService, sync: DeviceSync? = nil, backup: FolderBackup? = nil,
-        heartbeat: Duration = .seconds(15)
+        journal: DatabaseStorageService, history: FileHistory, sync: DeviceSync? = nil,
+        backup: FolderBackup? = nil, rounds: RoundCheck? = nil, heartbeat: Duration = .seconds(15)
     ) {
-        (self.journal, self.sync, self.backup) = (journal, sync, backup)
+        self.journal = journal
+        self.history = history
+        self.sync = sync
+        self.backup = backup
+        self.rounds = rounds
         self.heartbeat = heartbeat
     }
 
-    /// Counts one more page, until ``leave()``; false when as many as may watch do.
+    /// Counts one more page until ``leave()``. Returns false if the maximum number of pages is already reached.
     func enter() -> Bool {
         watchers.withLock { count in
             guard count < Self.maxWatchers else { return false }
@@ -37,7 +43,7 @@ final class LiveFeed: Sendable {
 
     func leave() { watchers.withLock { $0 -= 1 } }
 
-    /// Gives each message to a closure. Returns when the server stops; what the closure throws ends it too.
+    /// Passes each message to a closure. Returns when the server stops. An error of the closure ends the call too.
     @concurrent func run(_ send: @concurrent (LiveMessage) async throws -> Void) async throws {
         let (messages, continuation) = AsyncStream.makeStream(
             of: LiveMessage.self, bufferingPolicy: .bufferingNewest(500))
@@ -47,15 +53,23 @@ final class LiveFeed: Sendable {
             continuation.yield(.changed)
         }
         defer { changes.cancel() }
+        let lines = history.watch()
+        // This stream ends with the manager, and so does the feed.
         let events = journal.lfs.events()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await event in events {
-                    if let message = LiveMessage(event) { continuation.yield(message) }
+                    if case .outage(let outage) = event { continuation.yield(.storage(outage?.reason)) }
+                    if case .removed = event { continuation.yield(.changed) }
                 }
                 continuation.finish()
             }
-            for states in [sync?.changes(), backup?.changes()].compactMap(\.self) {
+            group.addTask { [times = history.times] in
+                for await line in lines {
+                    continuation.yield(.line(line, time: times.seconds(line.date)))
+                }
+            }
+            for states in [sync?.changes(), backup?.changes(), rounds?.last.changes()].compactMap(\.self) {
                 group.addTask {
                     for await _ in states { continuation.yield(.changed) }
                 }
@@ -67,14 +81,14 @@ final class LiveFeed: Sendable {
                 }
             }
             defer { group.cancelAll() }
-            // Pages take this one as the sign that from here on they are told everything.
+            // Pages take this message as the sign that they receive all messages from now on.
             try await send(.storage(try await journal.lfs.outage()?.reason))
             for await message in messages.cancelOnGracefulShutdown() { try await send(message) }
         }
     }
 
-    /// What pages show. The queue is among it, for it changes without an event when somebody asks for a retry, and so
-    /// are the files, for another device may have uploaded one.
+    /// The tables that pages show. The queue is included, since a retry changes it without an event, and so are the
+    /// files, since another device may have uploaded one.
     private static let tables: [any DatabaseRegionConvertible] = [
         Table("record"), Table("record_tag"), Table("tag"), Table("picture"), Table("album"), Table("album_asset"),
         Table("album_member"), Table("lfs_setting"), FileData.all(), Upload.all(),

@@ -1,64 +1,67 @@
 import Foundation
+import GRDB
 import LFS
-import ServiceLifecycle
-import Synchronization
 
-/// Counts what went to the storage in each of the last minutes, and how much waited: what the chart shows.
+/// The counts of uploaded and waiting files for each minute of the last hour, which the chart shows.
 ///
-/// The counts are its own. They begin with the process; the rows are the truth.
-final class UploadActivity: Service {
+/// The database is the source: a row has the time of its file, and the time of its last change in
+/// ``FileData/updateID``. The last change of a file on the storage is its upload, or the arrival of its row from
+/// another device.
+struct UploadActivity: Sendable {
     struct Minute: Hashable, Sendable {
-        /// Minutes since 1970.
+        /// The number of minutes since 1970.
         let number: Int
-        /// Files that were uploaded in it.
+        /// The number of files that reached the storage in the minute.
         var uploaded = 0
-        /// The most files that waited.
+        /// The number of files that were not on the storage at some time of the minute.
         var waiting = 0
     }
 
+    /// The minutes of the last hour, the oldest first.
+    private(set) var minutes: [Minute]
+
     static let count = 60
+    /// The maximum number of rows that are read.
+    private static let maxRows = 100_000
 
-    private let lfs: LFSManager
-    private let events: AsyncStream<LFSEvent>
-    private let state = Mutex<(minutes: [Minute], counted: Date)>(([], .distantPast))
-
-    init(lfs: LFSManager) {
-        self.lfs = lfs
-        events = lfs.events()
-    }
-
-    func run() async throws {
-        for await event in events.cancelOnGracefulShutdown() {
-            let now = Date()
-            if case .uploaded = event { add(at: now) { $0.uploaded += 1 } }
-            // Not at every file: the queue is counted once a second at the most.
-            let isTime = state.withLock { state in
-                guard now.timeIntervalSince(state.counted) >= 1 else { return false }
-                state.counted = now
-                return true
-            }
-            guard isTime, let status = try? await lfs.status() else { continue }
-            add(at: now) { $0.waiting = max($0.waiting, status.local) }
-        }
-    }
-
-    /// The last hour, the oldest minute first.
-    func minutes(until now: Date = Date()) -> [Minute] {
+    init(until now: Date, _ db: Database) throws {
         let last = Self.number(now)
-        let known = state.withLock { $0.minutes }
-        return (last - Self.count + 1...last).map { number in
-            known.first { $0.number == number } ?? Minute(number: number)
+        minutes = (last - Self.count + 1...last).map { Minute(number: $0) }
+        let start = Self.updateID(atMinute: last - Self.count + 1)
+        let uploaded = FileData.all().offloaded().filter(FileData.Columns.updateID >= start).limit(Self.maxRows)
+        try read(uploaded, isUploaded: true, db)
+        let queued = FileData.joining(required: FileData.upload.queued()).limit(Self.maxRows)
+        try read(queued, isUploaded: false, db)
+    }
+
+    private mutating func read(_ files: QueryInterfaceRequest<FileData>, isUploaded: Bool, _ db: Database) throws {
+        let rows = try Row.fetchCursor(db, files.select(FileData.Columns.createdAt, FileData.Columns.updateID))
+        while let row = try rows.next() {
+            // Rows are untrusted input: a file without a time is left out.
+            guard let made = Date.fromDatabaseValue(row[0]).map(Self.number) else { continue }
+            let end = isUploaded ? String.fromDatabaseValue(row[1]).flatMap(Self.minute) : minutes.last?.number
+            guard let end else { continue }
+            for index in minutes.indices where minutes[index].number >= made && minutes[index].number <= end {
+                minutes[index].waiting += 1
+                if isUploaded, minutes[index].number == end { minutes[index].uploaded += 1 }
+            }
         }
     }
 
-    private func add(at now: Date, _ change: (inout Minute) -> Void) {
-        let number = Self.number(now)
-        state.withLock { state in
-            if state.minutes.last?.number != number { state.minutes.append(Minute(number: number)) }
-            if state.minutes.count > Self.count { state.minutes.removeFirst() }
-            change(&state.minutes[state.minutes.count - 1])
-        }
+    /// Returns the smallest UUID version 7 of a minute (RFC 9562, section 5.7).
+    private static func updateID(atMinute number: Int) -> String {
+        let digits = String(number * 60_000, radix: 16)
+        let time = String(repeating: "0", count: max(0, 12 - digits.count)) + digits
+        return "\(time.prefix(8))-\(time.dropFirst(8))"
     }
 
-    private static func number(_ date: Date) -> Int { Int(date.timeIntervalSince1970 / 60) }
+    /// Returns the minute of a UUID version 7; nil for any other text.
+    private static func minute(_ id: String) -> Int? {
+        let digits = id.prefix(13).split(separator: "-").joined()
+        guard digits.utf8.count == 12, let milliseconds = Int(digits, radix: 16) else { return nil }
+        return milliseconds / 60_000
+    }
+
+    /// A row may have any time.
+    private static func number(_ date: Date) -> Int { Int(min(max(date.timeIntervalSince1970, 0), 1e11) / 60) }
 }

@@ -2,9 +2,10 @@ public import LFSCache
 public import Logging
 
 extension CacheOptions {
-    /// How the journal keeps its small pictures: a few of them in memory, since browsers keep what they have seen.
+    /// Returns the limits of the journal's thumbnails and previews. Few of them are kept in memory, since browsers
+    /// cache pictures.
     ///
-    /// - Parameter logger: is told that the disk failed.
+    /// - Parameter logger: The logger for failures of the disk.
     public static func journal(logger: Logger) -> CacheOptions {
         var options = CacheOptions()
         options.limits[.thumbnails] = CacheLimit(count: 10_000, byteCount: 256 << 20)

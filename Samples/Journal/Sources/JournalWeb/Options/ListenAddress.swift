@@ -1,11 +1,12 @@
-/// Where the server listens, as it is written on the command line: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+/// The address that the server listens on, as it is written on the command line: `127.0.0.1:8080`, `[::1]:8080`,
+/// `localhost:8080`.
 public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A host name or an address, without brackets.
     public let host: String
-    /// From 0 to 65535; the system chooses one for 0.
+    /// The port, from 0 to 65535; for 0 the system chooses one.
     public let port: Int
 
-    /// An address by its parts.
+    /// Creates an address from its parts.
     public init(host: String, port: Int) {
         self.host = host
         self.port = port
@@ -13,7 +14,7 @@ public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads an address.
     ///
-    /// - Returns: nil for anything but a host and a port.
+    /// - Returns: The address, or nil if the text is not a host and a port.
     public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
@@ -27,15 +28,16 @@ public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Whether only this machine can reach it.
+    /// Indicates that only this machine can reach the address.
     public var isLoopback: Bool {
         ["localhost", "::1"].contains(host.lowercased()) || host.hasPrefix("127.") && Self.isIPv4(host)
     }
 
-    /// As it stands in a URL.
+    /// The address as part of a URL.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// Whether a text is an address of four numbers, and so is no name that somebody could let point elsewhere.
+    /// Returns true if a text is an IPv4 address. An attacker cannot make an address resolve to another one, unlike a
+    /// name.
     static func isIPv4(_ text: String) -> Bool {
         let numbers = text.split(separator: ".", omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil && $0.allSatisfy(\.isNumber) }

@@ -1,59 +1,71 @@
 public import Foundation
+public import JournalStorage
+public import LFSServer
 public import Logging
 
-/// Where and for whom the journal is served.
+/// The options of the web server.
 public struct WebOptions: Sendable {
-    /// The certificate and the key of a server that speaks TLS, both as PEM files.
+    /// The certificate and the key for TLS, both as PEM files.
     public struct TLSFiles: Hashable, Sendable {
-        /// The certificate, and those that lead from it to a known authority.
+        /// The path of the certificate chain: the server's certificate and the intermediate certificates.
         public var certificate: String
-        /// Its private key.
+        /// The path of the private key.
         public var key: String
 
-        /// The paths of both.
+        /// Creates a pair of paths.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
         }
     }
 
-    /// Where the server listens: on this machine alone, unless something else is said.
+    /// The address that the server listens on; by default only this machine can reach it.
     public var address = ListenAddress(host: "127.0.0.1", port: 8080)
-    /// What people have to know to see the journal; nil for everybody who reaches the server.
+    /// The password that is required to see the journal; nil if everybody who reaches the server may see it.
     public var password: String?
     /// The files for TLS; nil for plain HTTP.
     public var tls: TLSFiles?
-    /// Names by which browsers reach the server, besides the one that it listens on.
+    /// Names by which browsers reach the server, in addition to the listen address.
     public var hostNames: [String] = []
-    /// How large a picture may be, in bytes.
+    /// The maximum size of a picture in bytes.
     public var maxPictureByteCount: Int64 = 64 << 20
-    /// What the page calls the storage.
+    /// The storage's name on the page.
     public var storageName = "storage"
-    /// In whose clocks days and times are told.
+    /// The time zone in which days and times are shown.
     public var timeZone = TimeZone.current
-    /// Where the server logs; each line of a request has its id.
+    /// The limits on the number and the slowness of connections.
+    public var connectionLimits = ConnectionLimits()
+    /// The logger of the server. Each line about a request contains its id.
     public var logger = Logger(label: "journal.web")
-    /// What `/metrics` replies; nil when nothing is measured.
+    /// A closure that returns the reply of `/metrics`; nil without metrics.
     public var metrics: (@Sendable () -> String)?
+    /// The storage whose faults the page "How it works" switches; nil without switches.
+    public var faults: DemoStorage?
+    /// A closure that lets another process kill this one and start it again; nil without that switch.
+    public var killDemo: (@Sendable () -> Void)?
+    /// The number of times that this process was killed and started again.
+    public var restarts = 0
+    /// A closure that fills an empty journal with sample records, on request; nil without that button.
+    public var fillDemo: (@Sendable (DatabaseStorageService) async throws -> Void)?
 
-    /// For this machine alone, on port 8080.
+    /// Creates options for this machine only, on port 8080.
     public init() {}
 
-    /// Refuses what would let others in.
+    /// Checks that the options do not permit access without authorization.
     ///
-    /// - Throws: ``WebError/Code/unsafeOptions`` with a sentence that says what to do.
+    /// - Throws: ``WebError/Code/unsafeOptions`` with a sentence about the remedy.
     public func requireSafe() throws(WebError) {
         if let password, password.utf8.count < 12 {
-            throw WebError(.unsafeOptions, "The password has to have at least 12 characters.")
+            throw WebError(.unsafeOptions, message: "The password has to have at least 12 characters.")
         }
         guard !address.isLoopback else { return }
         guard password != nil, tls != nil else {
             throw WebError(
                 .unsafeOptions,
-                """
-                Others than this machine can reach \(address), so a password and TLS are needed: add --password-file, \
-                --tls-certificate and --tls-key, or listen on 127.0.0.1.
-                """)
+                message: """
+                    Other machines can reach \(address), so a password and TLS are required. Add --password-file, \
+                    --tls-certificate and --tls-key, or listen on 127.0.0.1.
+                    """)
         }
     }
 }

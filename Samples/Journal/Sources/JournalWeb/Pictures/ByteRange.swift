@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a request wants of a file: RFC 9110, section 14.
+/// The range of a file that a request asks for: RFC 9110, section 14.
 enum ByteRange: Equatable, Sendable {
     case whole
     case part(Range<Int64>)
     case unsatisfiable
 
     /// - Parameters:
-    ///   - header: the field `Range`. What is no single range of bytes is ignored, as the standard allows.
-    ///   - byteCount: the size of the file.
+    ///   - header: The field `Range`. A value that is not a single range of bytes is ignored, as the standard permits.
+    ///   - byteCount: The size of the file.
     init(_ header: String?, of byteCount: Int64) {
         self = .whole
         guard let header, header.utf8.count < 100, header.hasPrefix("bytes=") else { return }

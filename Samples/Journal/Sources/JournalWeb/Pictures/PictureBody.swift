@@ -2,15 +2,17 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// The body of a request as the bytes of a picture: no more than the limit, and of the kind that the request says.
+/// The body of a request as the bytes of a picture, limited in size and checked against the type in the request.
 ///
-/// Both are checked while the bytes go by. What fails ends the sequence with an error, and nothing is kept then.
+/// Both checks take place while the bytes are read. A failed check ends the sequence with an error, and nothing is
+/// kept.
 struct PictureBody: AsyncSequence, Sendable {
     let body: RequestBody
     let type: PictureType
     let limit: Int64
 
-    /// - Throws: ``WebError/Code/wrongType``, ``WebError/Code/tooLarge`` when the head of the request says so already.
+    /// - Throws: ``WebError/Code/wrongType``, ``WebError/Code/tooLarge`` if the head of the request already shows the
+    ///   problem.
     init(_ request: Request, limit: Int64) throws(WebError) {
         guard let type = request.headers[.contentType].flatMap(PictureType.init(contentType:)) else {
             throw Self.noPicture
@@ -18,14 +20,16 @@ struct PictureBody: AsyncSequence, Sendable {
         if let length = request.headers[.contentLength].flatMap(Int64.init), length > limit {
             throw Self.tooLarge(limit)
         }
-        (body, self.type, self.limit) = (request.body, type, limit)
+        body = request.body
+        self.type = type
+        self.limit = limit
     }
 
     private static let noPicture = WebError(
-        .wrongType, "Only pictures are taken: JPEG, PNG, GIF, WebP, AVIF and HEIC.")
+        .wrongType, message: "Only pictures are accepted: JPEG, PNG, GIF, WebP, AVIF and HEIC.")
 
     private static func tooLarge(_ limit: Int64) -> WebError {
-        WebError(.tooLarge, "The picture is larger than \(limit >> 20) MiB.")
+        WebError(.tooLarge, message: "The picture is larger than \(limit >> 20) MiB.")
     }
 
     func makeAsyncIterator() -> Iterator { Iterator(picture: self, chunks: body.makeAsyncIterator()) }
@@ -42,7 +46,7 @@ struct PictureBody: AsyncSequence, Sendable {
                 throw PictureBody.noPicture
             }
             if isChecked { return chunk }
-            // The first bytes may come one by one.
+            // The first bytes may arrive in several chunks.
             while chunk.count < PictureType.headByteCount, let more = try await nextChunk() { chunk += more }
             guard PictureType(head: chunk) == picture.type else { throw PictureBody.noPicture }
             isChecked = true

@@ -5,11 +5,12 @@ import JournalStorage
 import LFS
 import NIOCore
 
-/// Sends a picture in chunks, as a whole or in part.
+/// A reply with a picture, sent in chunks, completely or in part.
 struct PictureReply: Sendable {
     let lfs: LFSManager
 
-    /// A picture in a window of its own may do nothing. The browser puts it into the middle, with a style of its own.
+    /// The policy for a picture in its own window, which may do nothing. Browsers center the picture with an inline
+    /// style.
     static let policy = """
         default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox
         """
@@ -18,10 +19,10 @@ struct PictureReply: Sendable {
     func reply(to request: Request, with file: FileData) async throws -> Response {
         var headers = HTTPFields()
         headers[.eTag] = "\"\(file.sha256)\""
-        // It never changes, but who may see it does.
+        // The bytes never change, but the permission to see them may.
         headers[.cacheControl] = "private, no-cache"
         headers[.acceptRanges] = "bytes"
-        // Also with a 304, whose headers take the place of those that the browser has.
+        // A 304 needs this header too, since its headers replace those in the browser's cache.
         headers[.contentSecurityPolicy] = Self.policy
         if let known = request.headers[.ifNoneMatch], known.contains(file.sha256) || known == "*" {
             return Response(status: .notModified, headers: headers)
@@ -32,9 +33,9 @@ struct PictureReply: Sendable {
             headers[.contentRange] = "bytes */\(file.byteCount)"
             return Response(status: .rangeNotSatisfiable, headers: headers)
         }
-        // Fetched now, if it is not here, so that a failure is still one that the reply can tell.
+        // Fetch the bytes before the reply starts, so that a failure can still change its status.
         guard let contents = try await lfs.contents(of: file) else {
-            throw WebError(.notFound, "Another device has not uploaded this picture yet.")
+            throw WebError(.notFound, message: "Another device has not uploaded this picture yet.")
         }
         if let type = try await PictureType.of(file, in: lfs) {
             headers[.contentType] = type.contentType

@@ -1,18 +1,18 @@
 import Foundation
 import LFS
 
-/// The kinds of pictures that browsers show and do not run, told by their first bytes and by nothing else.
+/// The types of pictures that browsers show without executing them. Only the first bytes determine the type.
 enum PictureType: String, CaseIterable, Sendable {
     case jpeg, png, gif, webp, avif, heic
 
-    /// How many bytes it takes to tell.
+    /// The number of bytes that determine the type.
     static let headByteCount = 12
 
     var contentType: String { "image/\(rawValue)" }
 
     var fileExtension: String { self == .jpeg ? "jpg" : rawValue }
 
-    /// - Parameter head: the first bytes, ``headByteCount`` of them unless the file is shorter.
+    /// - Parameter head: The first bytes: ``headByteCount`` of them, or fewer if the file is shorter.
     init?(head: Data) {
         let bytes = Array(head.prefix(Self.headByteCount))
         let text = bytes.map { Character(Unicode.Scalar($0)) }
@@ -36,14 +36,14 @@ enum PictureType: String, CaseIterable, Sendable {
         }
     }
 
-    /// The kind of a stored file; nil for everything else.
+    /// Returns the type of a stored file; nil for any other file.
     ///
-    /// - Throws: `LFSError` when its first bytes cannot be had.
+    /// - Throws: `LFSError` if the first bytes cannot be read.
     static func of(_ file: FileData, in lfs: LFSManager) async throws -> PictureType? {
         PictureType(head: try await lfs.bytes(of: file, range: 0..<Int64(headByteCount)) ?? Data())
     }
 
-    /// The kind that a media type names.
+    /// Creates the type from a media type.
     init?(contentType: String) {
         let type = contentType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         guard let match = Self.allCases.first(where: { $0.contentType == type }) else { return nil }

@@ -2,21 +2,21 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// The fields of a form, as browsers send it: `application/x-www-form-urlencoded`
+/// The fields of a form in the encoding of browsers: `application/x-www-form-urlencoded`
 /// (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
 struct Form: Sendable {
-    /// A long comment is still far below.
+    /// The maximum size of a form. Even a long comment is much shorter.
     static let maxByteCount = 2 << 20
 
     private let fields: [String: [String]]
 
-    /// Reads the form of a request, and refuses one that no page of this session has made.
+    /// Reads the form of a request. A form that does not come from a page of this session is refused.
     ///
     /// - Throws: ``WebError``.
-    static func read(_ request: Request, _ context: JournalContext, sessions: Sessions) async throws -> Form {
+    static func read(_ request: Request, context: JournalContext, sessions: Sessions) async throws -> Form {
         let type = request.headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         guard type?.lowercased() == "application/x-www-form-urlencoded" else {
-            throw WebError(.wrongType, "This is no form of a page.")
+            throw WebError(.wrongType, message: "The request is not a form.")
         }
         let form = Form(String(buffer: try await body(of: request)))
         guard sessions.isToken(form["token"], of: context.session) else { throw Self.foreign }
@@ -24,10 +24,11 @@ struct Form: Sendable {
     }
 
     static let foreign = WebError(
-        .foreignForm, "The page is older than the server, or of another browser. Load it again, and send it again.")
+        .foreignForm,
+        message: "This page is out of date or belongs to another browser. Reload it and try again.")
 
     private static func body(of request: Request) async throws -> ByteBuffer {
-        let tooLarge = WebError(.tooLarge, "The form is larger than \(maxByteCount) bytes.")
+        let tooLarge = WebError(.tooLarge, message: "The form is larger than \(maxByteCount) bytes.")
         if let length = request.headers[.contentLength].flatMap(Int.init), length > maxByteCount { throw tooLarge }
         var body = ByteBuffer()
         for try await var chunk in request.body {
@@ -46,35 +47,35 @@ struct Form: Sendable {
         self.fields = fields
     }
 
-    /// The first value of a field; empty when there is none.
+    /// Returns the first value of a field, or an empty text if the form does not contain the field.
     subscript(_ name: String) -> String { fields[name]?.first ?? "" }
 
-    /// All values of a field.
+    /// Returns all values of a field.
     func all(_ name: String) -> [String] { fields[name] ?? [] }
 
-    /// The names of all fields, in an order of their own.
+    /// The names of all fields in sorted order.
     var names: [String] { fields.keys.sorted() }
 
-    /// Whether the page had it at all.
+    /// Returns true if the form contains the field.
     func has(_ name: String) -> Bool { fields[name] != nil }
 
-    /// What deletes something asks once more.
+    /// Checks the confirmation that a form for a deletion requires.
     ///
     /// - Throws: ``WebError/Code/badRequest``.
     func requireSure() throws(WebError) {
         guard self["sure"] == "yes" else {
-            throw WebError(.badRequest, "Say that you are sure, and send it again.")
+            throw WebError(.badRequest, message: "Tick the box to confirm, and send the form again.")
         }
     }
 
     private static func decoded(_ text: Substring) -> String {
         let spaced = text.replacing("+", with: " ")
-        // Line breaks come as CR LF, and are kept as LF.
+        // Browsers send line breaks as CR LF, and they are stored as LF.
         return (String(spaced).removingPercentEncoding ?? String(spaced)).replacing("\r\n", with: "\n")
     }
 }
 
 extension Request {
-    /// The fields after the question mark.
+    /// The fields of the query.
     var fields: Form { Form(uri.query ?? "") }
 }

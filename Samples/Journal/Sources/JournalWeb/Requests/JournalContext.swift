@@ -1,16 +1,22 @@
 import Foundation
 import Hummingbird
 import JournalStorage
+import LFSServer
+import NIOCore
 
-/// What goes with a request from the guard to its route.
-struct JournalContext: RequestContext {
+/// The context of a request, which the request guard passes to its route.
+struct JournalContext: ConnectionContext {
+    let channel: any Channel
     var coreContext: CoreRequestContextStorage
-    /// The browser that asks. Set before any route runs.
+    /// The session of the browser. It is set before any route runs.
     var session = Session(id: "", isLoggedIn: false, expires: 0)
 
-    init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
 
-    /// A part of the path that has to be an id in lowercase.
+    /// Returns a part of the path that must be an id in lowercase.
     ///
     /// - Throws: ``WebError/Code/notFound``.
     func id(_ name: String = "id") throws(WebError) -> UUID {

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 
 extension TimeRecord {
-    /// Where its page is.
+    /// The path of the record's page.
     var path: String { Self.path(of: id) }
 
     static func path(of id: UUID) -> String { "/records/\(id.text)" }

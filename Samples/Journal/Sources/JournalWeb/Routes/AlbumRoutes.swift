@@ -4,11 +4,11 @@ import Hummingbird
 import JournalStorage
 import LFS
 
-/// Albums: made, filled, emptied, deleted.
+/// The routes that create, fill, change and delete albums.
 struct AlbumRoutes: Sendable {
     let parts: WebParts
 
-    /// Who makes albums with this journal: the account's devices are one person.
+    /// The owner of the albums of this journal, which is the same for all devices of the account.
     static let owner = "me"
 
     func add(to router: Router<JournalContext>) {
@@ -19,39 +19,42 @@ struct AlbumRoutes: Sendable {
         router.post("/albums/:id/delete", use: delete)
     }
 
-    @Sendable func make(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func make(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         let name = form["name"].trimmingCharacters(in: .whitespacesAndNewlines)
         guard !name.isEmpty, name.count <= 200 else {
-            throw WebError(.badRequest, "An album has a name of at most 200 characters.")
+            throw WebError(.badRequest, message: "The name of an album has 1 to 200 characters.")
         }
         try await parts.journal.saveAlbum(Album(ownerID: Self.owner, name: name, createdAt: Date()))
         return parts.redirect(to: "/pictures")
     }
 
-    @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         let album = try await parts.album(context.id())
-        let items = try await parts.journal.loadImages(inAlbum: album.id).map { image in
-            AlbumPageView.Item(picture: PictureView(asset: image), canRemove: album.canChange)
+        let images = try await parts.journal.loadImages(inAlbum: album.id)
+        let badges = try await parts.badges(of: images)
+        let items = images.map { image in
+            AlbumPageView.Item(picture: PictureView(asset: image, badges: badges), canRemove: album.canChange)
         }
         let members = album.members.map { AlbumMemberView($0, isMe: $0.accountID == album.account) }
         let content = AlbumPageView(
             album: AlbumView(album.album, isForeign: album.isForeign), items: items, isEmpty: items.isEmpty,
             isForeign: album.isForeign, canShare: parts.sync != nil && !album.isForeign, members: members,
             hasMembers: !members.isEmpty, mine: members.first { album.isForeign && $0.isMe })
-        return try await parts.page("album", "Album \(album.album.name)", at: "/pictures", context, content)
+        return try await parts.page(
+            "album", title: "Album \(album.album.name)", at: "/pictures", context: context, content: content)
     }
 
-    @Sendable func put(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
-        guard let id = UUID(uuidString: form["album"]) else { throw WebError(.badRequest, "Choose an album.") }
+    @Sendable func put(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
+        guard let id = UUID(uuidString: form["album"]) else { throw WebError(.badRequest, message: "Choose an album.") }
         let album = try await parts.album(id)
         try album.requireChanging()
         var assets: [UUID] = []
-        for text in form.all("picture").prefix(1_000) {
-            guard let id = FileID(text) else { throw WebError(.badRequest, "Choose pictures of this page.") }
+        for text in form.all("picture").prefix(GridRoutes.maxChosen) {
+            guard let id = FileID(text) else { throw WebError(.badRequest, message: "Choose pictures on this page.") }
             guard let file = try await parts.journal.imageFile(id) else {
-                throw WebError(.badRequest, "A picture that was chosen is gone by now. Choose again.")
+                throw WebError(.badRequest, message: "One of the chosen pictures was deleted. Choose again.")
             }
             assets.append(try await asset(of: file))
         }
@@ -59,28 +62,32 @@ struct AlbumRoutes: Sendable {
         return parts.redirect(to: AlbumView(album.album).path)
     }
 
-    @Sendable func remove(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func remove(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         let album = try await parts.album(context.id())
         try album.requireChanging()
-        guard let file = FileID(form["file"]) else { throw WebError(.badRequest, "Choose a picture of the album.") }
+        guard let file = FileID(form["file"]) else {
+            throw WebError(.badRequest, message: "Choose a picture of the album.")
+        }
         do {
             try await parts.journal.removeImage(file, fromAlbum: album.id)
         } catch FileStorageError.imageNotFound {
-            // Another window or device was first.
+            // Another window or device has already removed it.
         }
         return parts.redirect(to: AlbumView(album.album).path)
     }
 
-    @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
-        try await parts.form(request, context).requireSure()
+    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
+        try await parts.form(request, context: context).requireSure()
         let album = try await parts.album(context.id())
-        guard !album.isForeign else { throw WebError(.badRequest, "Who has shared the album may delete it: leave it.") }
+        guard !album.isForeign else {
+            throw WebError(.badRequest, message: "Only the album's owner can delete it. You can leave it.")
+        }
         try await parts.journal.deleteAlbum(album.id)
         return parts.redirect(to: "/pictures")
     }
 
-    /// The asset with the bytes of a picture; made if there is none.
+    /// Returns the asset with the bytes of a picture. A missing asset is created.
     private func asset(of file: FileData) async throws -> UUID {
         if let known = try await parts.journal.loadAsset(checksum: file.sha256, ownerID: Self.owner) { return known.id }
         let asset = Asset(ownerID: Self.owner, file: file, createdAt: Date())
@@ -89,23 +96,23 @@ struct AlbumRoutes: Sendable {
     }
 }
 
-/// An album, and what this account may do in it.
+/// An album with the permissions of this account.
 struct KnownAlbum: Sendable {
     let album: Album
-    /// Whether another account has shared it.
+    /// Indicates that another account has shared the album.
     let isForeign: Bool
     let members: [AlbumMember]
-    /// This account's id; nil where the journal was never shared.
+    /// The id of this account; nil if the journal was never shared.
     let account: String?
 
     var id: UUID { album.id }
-    /// Whether this account puts pictures into it, and takes them out.
+    /// Indicates that this account may add and remove pictures.
     var canChange: Bool { !isForeign || members.contains { $0.accountID == account && $0.role == .editor } }
 
     /// - Throws: ``WebError/Code/badRequest``.
     func requireChanging() throws(WebError) {
         guard canChange else {
-            throw WebError(.badRequest, "Who has shared the album lets you see it, and not change it.")
+            throw WebError(.badRequest, message: "You can view this album, but not change it.")
         }
     }
 }

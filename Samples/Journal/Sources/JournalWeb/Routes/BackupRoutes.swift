@@ -3,7 +3,7 @@ import Hummingbird
 import LFSBackup
 import LFSSettings
 
-/// Which folders of pictures are backed up, and when.
+/// The routes for the settings of the backup of folders.
 struct BackupRoutes: Sendable {
     let parts: WebParts
 
@@ -11,10 +11,10 @@ struct BackupRoutes: Sendable {
 
     private static func fields(_ backup: FolderBackup) -> [SettingField] {
         let fields: [SettingField] = [
-            .toggle("automatic", .backupAutomatic), .toggle("charging", .backupRequiresCharging),
-            .minutes("delay", .backupDelay, 0...1_440),
+            .toggle("automatic", key: .backupAutomatic), .toggle("charging", key: .backupRequiresCharging),
+            .minutes("delay", key: .backupDelay, range: 0...1_440),
         ]
-        return backup.isOnFolder ? fields : fields + [.toggle("wifi", .backupRequiresWiFi)]
+        return backup.isOnFolder ? fields : fields + [.toggle("wifi", key: .backupRequiresWiFi)]
     }
 
     func add(to router: Router<JournalContext>) {
@@ -23,36 +23,39 @@ struct BackupRoutes: Sendable {
         router.post("/settings/backup/run", use: run)
     }
 
-    /// - Throws: ``WebError/Code/notFound`` where whoever runs the server allows no folder.
+    /// - Throws: ``WebError/Code/notFound`` if the operator of the server permits no folders.
     private func backup() throws(WebError) -> FolderBackup {
         guard let backup = parts.backup else {
-            throw WebError(.notFound, "This journal backs up no folders. Start it with --backup-root FOLDER.")
+            throw WebError(.notFound, message: "This journal backs up no folders. Start it with --backup-root FOLDER.")
         }
         return backup
     }
 
-    @Sendable func save(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func save(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         let backup = try backup()
         let changes = try SettingField.changes(form, of: Self.fields(backup))
         try await parts.settings.write { batch in
             for change in changes { try change(batch) }
         }
-        // What must wait from now on waits at once.
+        // Uploads that must now wait are held immediately.
         try await backup.look()
         return parts.redirect(to: "/settings")
     }
 
-    @Sendable func put(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func put(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         let backup = try backup()
         guard form.names.allSatisfy(["token", "path", "mode"].contains), form.all("path").count == 1,
             form.all("mode").count == 1, let mode = BackupGroup.Mode(rawValue: form["mode"])
-        else { throw WebError(.badRequest, "Name one folder, and whether it is included, excluded or neither.") }
+        else {
+            throw WebError(.badRequest, message: "Name one folder, and choose included, excluded or none.")
+        }
         let path = form["path"]
-        // One that is listed may go, also when it is not there any more.
+        // A listed folder can be removed even if it no longer exists.
         let real = mode == .none ? path : try backup.roots.resolved().folder(path)
-        let isFull = WebError(.badRequest, "There are \(Self.maxGroups) folders already. Name one that they are in.")
+        let isFull = WebError(
+            .badRequest, message: "There are already \(Self.maxGroups) folders. Add one that contains them instead.")
         try await parts.settings.update(.backupGroups) { groups in
             let index = groups.firstIndex { $0.id == path || $0.id == real }
             if mode == .none {
@@ -61,14 +64,14 @@ struct BackupRoutes: Sendable {
                 groups[index].mode = mode
             } else {
                 guard groups.count < Self.maxGroups else { throw isFull }
-                groups.append(BackupGroup(real, mode))
+                groups.append(BackupGroup(real, mode: mode))
             }
         }
         return parts.redirect(to: "/settings")
     }
 
-    @Sendable func run(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
+    @Sendable func run(_ request: Request, context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context: context)
         try backup().request()
         return parts.redirect(to: "/settings")
     }

@@ -5,11 +5,9 @@ import Hummingbird
 import JournalStorage
 import LFS
 
-/// Pictures: taken in, sent, deleted, and all of them on one page.
+/// The routes that receive, send and delete pictures.
 struct PictureRoutes: Sendable {
     let parts: WebParts
-
-    static let pageSize = 24
 
     func add(to router: Router<JournalContext>) {
         router.post("/records/:id/pictures", use: take)
@@ -17,13 +15,13 @@ struct PictureRoutes: Sendable {
         router.post("/records/:id/images/:name/delete", use: delete)
         router.get("/files/:id", use: sendFile)
         router.get("/files/:id/thumbnail", use: sendThumbnail)
+        router.get("/files/:id/tile", use: sendTile)
         router.get("/files/:id/preview", use: sendPreview)
         router.get("/files/:id/view", use: show)
-        router.get("/pictures", use: list)
     }
 
-    /// One picture is the whole body of one request, and goes to the disk as it comes.
-    @Sendable func take(_ request: Request, _ context: JournalContext) async throws -> Response {
+    /// Receives one picture as the body of a request and writes its bytes to the disk as they arrive.
+    @Sendable func take(_ request: Request, context: JournalContext) async throws -> Response {
         guard let token = request.headers[.formToken], parts.sessions.isToken(token, of: context.session) else {
             throw Form.foreign
         }
@@ -38,45 +36,54 @@ struct PictureRoutes: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: #"{"name":"\#(name)","file":"\#(file.id)"}"#)))
     }
 
-    @Sendable func send(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func send(_ request: Request, context: JournalContext) async throws -> Response {
         let record = try await parts.journal.loadRecord(context.id())
         let file = try await parts.journal.imageFile(filename: context.parameters.get("name") ?? "", for: record)
         return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
     }
 
-    @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         let record = try await parts.journal.loadRecord(context.id())
-        // Not the name in the address: by now another picture may have it.
-        guard let file = FileID(form["file"]) else { throw WebError(.badRequest, "Choose a picture of the record.") }
-        do {
-            try await parts.journal.deleteImage(file, for: record)
-        } catch FileStorageError.imageNotFound {
-            // Another window or device was first.
+        // The name in the path is not used, since another picture may have it by now.
+        guard let file = FileID(form["file"]) else {
+            throw WebError(.badRequest, message: "Choose a picture of the record.")
         }
-        return parts.redirect(to: record.path)
+        do {
+            try await parts.journal.trashImage(file, for: record)
+        } catch FileStorageError.imageNotFound {
+            // Another window or device has already deleted it.
+        }
+        return parts.redirect(to: "\(record.path)?deleted=\(file)")
     }
 
-    @Sendable func sendFile(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func sendFile(_ request: Request, context: JournalContext) async throws -> Response {
         try await PictureReply(lfs: parts.lfs).reply(to: request, with: file(context))
     }
 
-    @Sendable func sendThumbnail(_ request: Request, _ context: JournalContext) async throws -> Response {
-        try await send(.thumbnail, request, context)
+    @Sendable func sendThumbnail(_ request: Request, context: JournalContext) async throws -> Response {
+        try await send(.thumbnail, request: request, context: context)
     }
 
-    @Sendable func sendPreview(_ request: Request, _ context: JournalContext) async throws -> Response {
-        try await send(.preview, request, context)
+    @Sendable func sendTile(_ request: Request, context: JournalContext) async throws -> Response {
+        try await send(.tile, request: request, context: context)
     }
 
-    private func send(_ size: SmallSize, _ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func sendPreview(_ request: Request, context: JournalContext) async throws -> Response {
+        try await send(.preview, request: request, context: context)
+    }
+
+    private func send(_ size: SmallSize, request: Request, context: JournalContext) async throws -> Response {
         let file = try await file(context)
         guard let thumbnails = parts.thumbnails else {
             guard try await parts.lfs.contents(of: file) != nil else { return Self.placeholder }
             return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
         }
+        // An address that names the content never has another one. A logout clears the browser's cache.
+        let isNamed = request.fields["v"] == PictureView.version(of: file)
         let headers: HTTPFields = [
-            .eTag: "\"\(file.sha256)-\(size.edge)\"", .cacheControl: "private, no-cache",
+            .eTag: "\"\(file.sha256)-\(size.edge)\"",
+            .cacheControl: isNamed ? "private, max-age=31536000, immutable" : "private, no-cache",
             .contentType: "image/jpeg",
         ]
         if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }
@@ -86,49 +93,23 @@ struct PictureRoutes: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
     }
 
-    /// The page of one picture.
-    @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let file = try await file(context)
-        let upload = try await parts.journal.database.read { db in try Upload.fetchOne(db, key: file.id) }
+    /// Shows the page of one picture.
+    @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
+        let image = try await parts.image(context)
+        let file = image.file
         let content = SinglePictureView(
-            file, upload, try await parts.appearance(), makesSmall: parts.thumbnails != nil)
-        let name = file.name ?? "without a name"
-        return try await parts.page("view", "Picture \(name)", at: "/pictures", context, content)
+            file, badge: try await parts.badges(of: [image]).badge(image), place: try await parts.place(of: file),
+            appearance: try await parts.appearance(), makesSmall: parts.thumbnails != nil)
+        return try await parts.page(
+            "view", title: content.place.title, at: "/pictures", context: context, content: content)
     }
 
-    /// Of what cannot be made small, and of what another device has not uploaded yet.
+    /// The reply for a file without a thumbnail, and for one that another device has not uploaded yet.
     private static var placeholder: Response {
         Response(
             status: .ok, headers: [.contentType: "image/svg+xml", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.missing_svg)))
     }
 
-    private func file(_ context: JournalContext) async throws -> FileData {
-        let id = FileID(try context.id().text)
-        guard let id, let file = try await parts.journal.database.read({ db in try FileData.fetchOne(db, key: id) })
-        else { throw WebError.noSuchPage }
-        return file
-    }
-
-    @Sendable func list(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let place = try Place.read(request)
-        let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize, withImages: true)
-        let views = try await parts.views(records)
-        var (albums, ownAlbums): ([AlbumView], [AlbumView]) = ([], [])
-        let all = try await parts.journal.loadAllAlbums(of: AlbumRoutes.owner)
-        for album in all.albums {
-            let known = try await parts.album(album.id)
-            albums.append(AlbumView(album, isForeign: known.isForeign))
-            if known.canChange { ownAlbums.append(albums[albums.count - 1]) }
-        }
-        let groups = PictureGroupView.groups(
-            zip(records, views).map { (LocalTime($0.zone).day($0.start), $1) },
-            by: try await parts.appearance().grouping)
-        let content = PicturesView(
-            albums: albums, unreadable: all.unreadable.map(UnreadableAlbumView.init), ownAlbums: ownAlbums,
-            hasAlbums: !ownAlbums.isEmpty, groups: groups,
-            older: records.last.map(Place.text) ?? "",
-            hasOlder: records.count == Self.pageSize, isEmpty: records.isEmpty)
-        return try await parts.page("pictures", "Pictures", at: "/pictures", context, content)
-    }
+    private func file(_ context: JournalContext) async throws -> FileData { try await parts.image(context).file }
 }

@@ -1,29 +1,35 @@
+import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
 import LFS
 import Logging
 
-/// What is no page: the style, the script, the stream of events, health, metrics, and the way in and out.
+/// The routes other than pages: the style sheet, the script, the stream of events, health, metrics, login and logout.
 struct ServiceRoutes: Sendable {
     let parts: WebParts
 
-    /// What is sent to those who have not logged in.
+    /// The paths that are available without a login.
     static let open: Set<String> = [
-        "/login", "/health", "/assets/journal.css", "/assets/journal.js", "/assets/icon.svg",
+        "/login", "/health", "/assets/journal.css", "/assets/journal.js", "/assets/pictures.js", "/assets/icon.svg",
     ]
 
     func add(to router: Router<JournalContext>) {
         let assets = [
             ("journal.css", "text/css; charset=utf-8", PackageResources.journal_css),
             ("journal.js", "text/javascript; charset=utf-8", PackageResources.journal_js),
+            ("pictures.js", "text/javascript; charset=utf-8", PackageResources.pictures_js),
             ("icon.svg", "image/svg+xml", PackageResources.icon_svg),
         ]
         for (name, type, bytes) in assets {
-            router.get("/assets/\(name)") { _, _ in
-                Response(
-                    status: .ok, headers: [.contentType: type, .cacheControl: "no-cache"],
-                    body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            let hash = SHA256.hash(data: Data(bytes)).prefix(8).map { String($0, radix: 16) }.joined(separator: ".")
+            let headers: HTTPFields = [.contentType: type, .cacheControl: "no-cache", .eTag: "W/\"\(hash)\""]
+            router.get("/assets/\(name)") { request, _ in
+                if request.headers[.ifNoneMatch] == headers[.eTag] {
+                    return Response(status: .notModified, headers: headers)
+                }
+                return Response(
+                    status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
             }
         }
         router.get("/health", use: health)
@@ -35,8 +41,9 @@ struct ServiceRoutes: Sendable {
         router.post("/logout/all", use: logoutEverywhere)
     }
 
-    /// Answers as long as the database does. A storage that is away is no illness: nothing is lost meanwhile.
-    @Sendable func health(_ request: Request, _ context: JournalContext) async throws -> Response {
+    /// Replies if the database can be read. An outage of the storage does not count as a failure, since uploads wait
+    /// and nothing is lost.
+    @Sendable func health(_ request: Request, context: JournalContext) async throws -> Response {
         let outage = try await parts.lfs.outage()
         let text = #"{"status":"ok","storage":"\#(outage == nil ? "there" : "away")"}"#
         return Response(
@@ -44,14 +51,14 @@ struct ServiceRoutes: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    @Sendable func metrics(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func metrics(_ request: Request, context: JournalContext) async throws -> Response {
         guard let metrics = parts.options.metrics else { throw WebError.noSuchPage }
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: metrics())))
     }
 
-    @Sendable func events(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func events(_ request: Request, context: JournalContext) async throws -> Response {
         let body = ResponseBody { [feed = parts.feed] writer in
             if feed.enter() {
                 defer { feed.leave() }
@@ -67,37 +74,40 @@ struct ServiceRoutes: Sendable {
 
     // MARK: The way in
 
-    @Sendable func loginPage(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func loginPage(_ request: Request, context: JournalContext) async throws -> Response {
         guard parts.password != nil, !context.session.isLoggedIn else { return parts.redirect(to: "/") }
-        return try await parts.page("login", "Log in", at: "", context, isLive: false, LoginView(message: nil))
+        return try await parts.page(
+            "login", title: "Log in", at: "", context: context, isLive: false, content: LoginView(message: nil))
     }
 
-    @Sendable func login(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func login(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         guard let password = parts.password else { return parts.redirect(to: "/") }
         do {
             try password.check(form["password"])
         } catch {
-            context.logger.notice("Somebody has tried a wrong password.")
+            context.logger.notice(
+                "A login with a wrong password was refused.",
+                metadata: ["peer": "\(context.channel.remoteAddress?.ipAddress ?? "")"])
             return try await parts.page(
-                "login", "Log in", at: "", context, isLive: false, status: error.status,
-                LoginView(message: error.message))
+                "login", title: "Log in", at: "", context: context, isLive: false, status: error.status,
+                content: LoginView(message: error.message))
         }
-        // A new one, so that nobody gets in with one that they have handed over before.
+        // A login creates a new session, so that a cookie that was set before gives no access.
         var response = parts.redirect(to: "/")
         response.headers[.setCookie] = parts.sessions.header(for: parts.sessions.newSession(isLoggedIn: true))
         return response
     }
 
-    @Sendable func logout(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
-        // A cookie that somebody has copied is of no use from here on.
+    @Sendable func logout(_ request: Request, context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context: context)
+        // A copy of the cookie is invalid from now on.
         if parts.password != nil { try await parts.sessions.end(context.session) }
         return loggedOut()
     }
 
-    @Sendable func logoutEverywhere(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
+    @Sendable func logoutEverywhere(_ request: Request, context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context: context)
         try await parts.sessions.endAll()
         return loggedOut()
     }
@@ -106,6 +116,8 @@ struct ServiceRoutes: Sendable {
         var response = parts.redirect(to: "/login")
         response.headers[.setCookie] = parts.sessions.header(
             for: parts.sessions.newSession(isLoggedIn: parts.password == nil))
+        // Thumbnails are kept without asking again. Nobody who uses the browser later should see them.
+        if let name = HTTPField.Name("Clear-Site-Data") { response.headers[name] = "\"cache\"" }
         return response
     }
 }

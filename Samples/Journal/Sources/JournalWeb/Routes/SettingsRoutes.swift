@@ -2,16 +2,18 @@ import Foundation
 import Hummingbird
 import LFSSettings
 
-/// What whoever looks at the journal chooses: shown, changed, and put back.
+/// The routes that show, change and reset the view settings.
 struct SettingsRoutes: Sendable {
     let parts: WebParts
 
-    /// The settings of how pages look, by the fields of the form.
+    /// The settings of the appearance, by the fields of the form.
     static let view: [SettingField] = [
-        .choice("theme", .themeMode), .choice("color", .primaryColor), .toggle("colorful", .colorfulInterface),
-        .number("tiles", .tilesPerRow, Appearance.tiles), .toggle("whole", .dynamicLayout),
-        .choice("grouping", .groupPicturesBy), .toggle("badges", .storageIndicator), .toggle("preview", .loadPreview),
-        .toggle("original", .loadOriginal),
+        .choice("theme", key: .themeMode), .choice("color", key: .primaryColor),
+        .toggle("colorful", key: .colorfulInterface),
+        .number("tiles", key: .tilesPerRow, range: Appearance.tiles), .toggle("whole", key: .dynamicLayout),
+        .choice("grouping", key: .groupPicturesBy), .toggle("badges", key: .storageIndicator),
+        .toggle("preview", key: .loadPreview),
+        .toggle("original", key: .loadOriginal),
     ]
 
     func add(to router: Router<JournalContext>) {
@@ -20,23 +22,23 @@ struct SettingsRoutes: Sendable {
         router.post("/settings/reset", use: reset)
     }
 
-    @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         var backup: BackupView?
-        if let own = parts.backup { backup = try await BackupView(own, parts.settings, parts.times) }
+        if let own = parts.backup { backup = try await BackupView(own, settings: parts.settings, times: parts.times) }
         let content = SettingsView(try await parts.appearance(), backup: backup, hasPassword: parts.password != nil)
-        return try await parts.page("settings", "Settings", at: "/settings", context, content)
+        return try await parts.page("settings", title: "Settings", at: "/settings", context: context, content: content)
     }
 
-    @Sendable func save(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let changes = try SettingField.changes(try await parts.form(request, context), of: Self.view)
+    @Sendable func save(_ request: Request, context: JournalContext) async throws -> Response {
+        let changes = try SettingField.changes(try await parts.form(request, context: context), of: Self.view)
         try await parts.settings.write { batch in
             for change in changes { try change(batch) }
         }
         return parts.redirect(to: "/settings")
     }
 
-    @Sendable func reset(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
+    @Sendable func reset(_ request: Request, context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context: context)
         try await parts.settings.write { batch in
             for field in Self.view { try field.reset(batch) }
         }

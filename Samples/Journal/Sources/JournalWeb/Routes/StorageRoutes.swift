@@ -6,11 +6,11 @@ import LFS
 import LFSSync
 import Synchronization
 
-/// What is where, why it is not elsewhere, and what can be done about it.
+/// The routes that show where pictures are stored, and that retry, cancel, pause, free space and verify.
 struct StorageRoutes: Sendable {
     let parts: WebParts
 
-    /// How many lines a page has of the queue, and of findings.
+    /// The maximum number of lines of the queue, and of findings, on a page.
     static let maxLines = 200
 
     func add(to router: Router<JournalContext>) {
@@ -29,99 +29,109 @@ struct StorageRoutes: Sendable {
         let (report, problems) = try await parts.journal.database.read { db in
             (try SyncReport.fetch(db) ?? SyncReport(), try SyncProblem.fetch(db))
         }
-        return SyncView(sync, report, problems, parts.times)
+        return SyncView(sync, report: report, problems: problems, times: parts.times)
     }
 
-    @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         let status = try await parts.lfs.status()
         let waiting = try await parts.journal.database.read { db in
             try FileData.including(required: FileData.upload).order(FileData.Columns.id).limit(Self.maxLines + 1)
                 .asRequest(of: StoredImage.self).fetchAll(db)
         }
-        let here = try await parts.lfs.previewEviction(EvictionPolicy()).staying
-        let whyAll = parts.lfs.isPaused ? "Uploads are paused." : status.outage?.reason
+        let here = try await parts.counter.counts().copies
+        let badges = try await parts.badges(of: Array(waiting.prefix(Self.maxLines)))
         let content = StorageView(
             kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
             failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
             here: "\(here.files), \(Words.bytes(here.byteCount))",
-            waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, whyAll: whyAll) }, isAllThere: waiting.isEmpty,
+            waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, badges: badges) }, isAllThere: waiting.isEmpty,
             hasMore: waiting.count > Self.maxLines, isPaused: parts.lfs.isPaused,
             thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
-            chart: ChartView(parts.activity.minutes()), devices: try await devices())
-        return try await parts.page("storage", "Storage", at: "/storage", context, content)
+            chart: ChartView(try await minutes()), devices: try await devices())
+        return try await parts.page("storage", title: "Storage", at: "/storage", context: context, content: content)
     }
 
-    private static let withThumbnails = "They are made by libvips, in processes of their own."
+    private func minutes() async throws -> [UploadActivity.Minute] {
+        try await parts.journal.database.read { db in try UploadActivity(until: Date(), db).minutes }
+    }
+
+    private static let withThumbnails = "libvips makes the thumbnails in separate processes."
     private static let noThumbnails = """
-        Pictures are shown as they are, since vipsthumbnail is missing. Install libvips-tools and \
-        start the journal again.
+        Pages show the original pictures because vipsthumbnail is missing. Install libvips-tools and \
+        restart the journal.
         """
 
     // MARK: The queue
 
-    @Sendable func retry(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func retry(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         if form.has("file") {
             try await parts.lfs.retry([try Self.file(form)])
         } else {
             try await parts.lfs.retry()
             try await parts.lfs.retryDeletions()
         }
-        // A storage that was away is tried at once.
+        // Try a storage again immediately after an outage.
         if !parts.lfs.isPaused { parts.lfs.resume() }
         return parts.redirect(to: "/storage")
     }
 
-    @Sendable func cancel(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func cancel(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         try await parts.lfs.cancel(try Self.file(form))
         return parts.redirect(to: "/storage")
     }
 
-    @Sendable func pause(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
+    @Sendable func pause(_ request: Request, context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context: context)
         parts.lfs.pause()
         return parts.redirect(to: "/storage")
     }
 
-    @Sendable func resume(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
+    @Sendable func resume(_ request: Request, context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context: context)
         parts.lfs.resume()
         return parts.redirect(to: "/storage")
     }
 
     private static func file(_ form: Form) throws(WebError) -> FileID {
-        guard let id = FileID(form["file"]) else { throw WebError(.badRequest, "This is no file of the journal.") }
+        guard let id = FileID(form["file"]) else {
+            throw WebError(.badRequest, message: "This is not a file of the journal.")
+        }
         return id
     }
 
     // MARK: Space
 
-    @Sendable func previewEviction(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func previewEviction(_ request: Request, context: JournalContext) async throws -> Response {
         let keep = try Self.keep(request.fields)
         let report = try await parts.lfs.previewEviction(EvictionPolicy(maxByteCount: keep << 20))
         let content = EvictionView(report, keep: keep, isPreview: true)
-        return try await parts.page("eviction", "Free space", at: "/storage", context, isLive: false, content)
+        return try await parts.page(
+            "eviction", title: "Free space", at: "/storage", context: context, isLive: false, content: content)
     }
 
-    @Sendable func evict(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let keep = try Self.keep(try await parts.form(request, context))
-        let report = try await parts.lfs.evict(EvictionPolicy(maxByteCount: keep << 20))
+    @Sendable func evict(_ request: Request, context: JournalContext) async throws -> Response {
+        let keep = try Self.keep(try await parts.form(request, context: context))
+        let report = try await parts.lfs.evict(EvictionPolicy(maxByteCount: keep << 20)) { [history = parts.history] in
+            history.addFreed($0.id, byteCount: $0.byteCount)
+        }
         let content = EvictionView(report, keep: keep, isPreview: false)
-        return try await parts.page("eviction", "Free space", at: "/storage", context, isLive: false, content)
+        return try await parts.page(
+            "eviction", title: "Free space", at: "/storage", context: context, isLive: false, content: content)
     }
 
     private static func keep(_ form: Form) throws(WebError) -> Int64 {
         guard let keep = Int64(form["keep"]), (0...1_000_000).contains(keep) else {
-            throw WebError(.badRequest, "Write how many MiB to keep: a number from 0 to 1000000.")
+            throw WebError(.badRequest, message: "Write a number of MiB from 0 to 1000000.")
         }
         return keep
     }
 
     // MARK: Verifying
 
-    @Sendable func verify(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
+    @Sendable func verify(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
         var options = VerifyOptions()
         options.repairs = form["repair"] == "yes"
         options.checksContent = form["content"] == "yes"
@@ -136,7 +146,8 @@ struct StorageRoutes: Sendable {
             findings: findings.all, left: report.left + damaged.count,
             hasMore: report.findings.values.reduce(0, +) > findings.all.count,
             damaged: damaged.prefix(Self.maxLines).map { .init(name: $0.name, reason: $0.reason) })
-        return try await parts.page("verification", "Verification", at: "/storage", context, isLive: false, content)
+        return try await parts.page(
+            "verification", title: "Verification", at: "/storage", context: context, isLive: false, content: content)
     }
 }
 

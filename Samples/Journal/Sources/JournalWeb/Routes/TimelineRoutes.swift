@@ -2,33 +2,41 @@ import Foundation
 import Hummingbird
 import JournalStorage
 
-/// Today, and as far back as one scrolls.
+/// The routes of today's records and of the timeline.
 struct TimelineRoutes: Sendable {
     let parts: WebParts
 
     static let pageSize = 50
+    /// The maximum number of records on the page with today's records.
+    static let maxOfToday = 24
 
     func add(to router: Router<JournalContext>) {
         router.get("/", use: today)
         router.get("/timeline", use: timeline)
     }
 
-    @Sendable func today(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func today(_ request: Request, context: JournalContext) async throws -> Response {
         let now = Date()
         let day = JournalDay(containing: now, in: parts.options.timeZone)
         let records = try await parts.journal.loadRecords(from: day.interval.start, to: day.interval.end)
         let running = try await parts.views(parts.journal.loadRunningRecords(), now: now)
         let total = records.map { $0.duration(in: day.interval, until: now) }.reduce(0, +)
-        let shown = try await parts.views(records.filter { !$0.isRunning }.reversed(), now: now)
+        let ended = Array(records.filter { !$0.isRunning }.reversed())
+        let page = Array(ended.prefix(Self.maxOfToday))
+        let shown = try await parts.views(page, now: now)
         let name = parts.times.day(now)
+        let isNew = try await parts.journal.loadRecords(before: nil, limit: 1).isEmpty
         let view = TodayView(
             day: DayView(name: name, total: "\(Words.duration(total)) in all", records: shown), running: running,
             isRunning: !running.isEmpty, isEmpty: shown.isEmpty,
+            older: page.count < ended.count ? page.last.map(Place.text) : nil, isNew: isNew,
+            welcome: WelcomeView(parts.options),
+            limit: parts.options.maxPictureByteCount,
             tags: try await parts.journal.loadTags().map { TagView($0, isChosen: false) })
-        return try await parts.page("today", "Today", at: "/", context, view)
+        return try await parts.page("today", title: "Today", at: "/", context: context, content: view)
     }
 
-    @Sendable func timeline(_ request: Request, _ context: JournalContext) async throws -> Response {
+    @Sendable func timeline(_ request: Request, context: JournalContext) async throws -> Response {
         let place = try Place.read(request)
         let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize)
         let now = Date()
@@ -52,7 +60,8 @@ struct TimelineRoutes: Sendable {
         let view = TimelineView(
             days: shown, older: records.last.map(Place.text) ?? "", hasOlder: records.count == Self.pageSize,
             isEmpty: records.isEmpty)
-        return try await parts.page("timeline", "Timeline", at: "/timeline", context, isLive: place == nil, view)
+        return try await parts.page(
+            "timeline", title: "Timeline", at: "/timeline", context: context, isLive: place == nil, content: view)
     }
 }
 
@@ -64,7 +73,7 @@ enum Place {
         let fields = request.fields["before"].split(separator: ".", omittingEmptySubsequences: false)
         guard fields.count == 2, let milliseconds = Int64(fields[0]), milliseconds.magnitude < 1 << 48,
             let id = UUID(uuidString: String(fields[1]))
-        else { throw WebError(.badRequest, "This link leads to no place of the timeline.") }
+        else { throw WebError(.badRequest, message: "This link is not a valid place of the timeline.") }
         return TimelinePlace(start: Date(timeIntervalSince1970: Double(milliseconds) / 1_000), id: id)
     }
 

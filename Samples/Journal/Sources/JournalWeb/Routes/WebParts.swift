@@ -1,11 +1,13 @@
 import Foundation
+import GRDB
 import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
 import LFSSettings
+import Logging
 
-/// What the routes share.
+/// The parts that all routes share.
 struct WebParts: Sendable {
     let journal: DatabaseStorageService
     let settings: StorageRouter
@@ -14,14 +16,19 @@ struct WebParts: Sendable {
     let sessions: Sessions
     let password: Password?
     let feed: LiveFeed
-    let activity: UploadActivity
-    /// nil where the journal is on this device alone.
+    let counter: StoreCounter
+    /// The comparisons of a demonstration; nil without switches for faults.
+    let rounds: RoundCheck?
+    /// The events of the library since the start.
+    let history: FileHistory
+    /// The synchronization; nil if the journal is only on this device.
     let sync: DeviceSync?
-    /// nil where whoever runs the server allows no folder.
+    /// The backup of folders; nil if the operator of the server permits no folders.
     let backup: FolderBackup?
-    /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
-    let turns = Turns(4)
-    /// nil where there is no tool or no cache for them: pictures are then shown as they are.
+    /// The limit on concurrent uploads of pictures, so that pages need not wait for a hundred pictures that were
+    /// dropped together.
+    let turns = KeyedMutex(4)
+    /// The thumbnails; nil without the tool or the cache. Pages then show the original pictures.
     let thumbnails: Thumbnails?
 
     var lfs: LFSManager { journal.lfs }
@@ -30,12 +37,12 @@ struct WebParts: Sendable {
     // MARK: Replies
 
     func page(
-        _ template: String, _ title: String, at path: String, _ context: JournalContext, isLive: Bool = true,
-        status: HTTPResponse.Status = .ok, _ content: any Sendable
+        _ template: String, title: String, at path: String, context: JournalContext, isLive: Bool = true,
+        status: HTTPResponse.Status = .ok, content: any Sendable
     ) async throws -> Response {
         let isIn = context.session.isLoggedIn
-        // The reason names folders and servers.
-        let outage = isIn ? try await lfs.outage().map { "The storage is of no use now: \($0.reason)" } : nil
+        // The reason contains names of folders and servers.
+        let outage = isIn ? try await lfs.outage().map { "The storage is unavailable: \($0.reason)" } : nil
         let page = Page(
             classes: try await appearance().classes, template: template, title: title,
             token: sessions.token(of: context.session),
@@ -45,36 +52,83 @@ struct WebParts: Sendable {
         return templates.render(page, status: status)
     }
 
-    /// How pages look now.
+    /// Returns the present appearance of pages.
     func appearance() async throws -> Appearance { Appearance(try await settings.snapshot()) }
 
-    func form(_ request: Request, _ context: JournalContext) async throws -> Form {
-        try await Form.read(request, context, sessions: sessions)
+    func form(_ request: Request, context: JournalContext) async throws -> Form {
+        try await Form.read(request, context: context, sessions: sessions)
     }
 
-    /// Leads to the page that shows what has come of a form.
+    /// Redirects to the page that shows the result of a form.
     func redirect(to path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
 
-    /// Leads back to the page of this server that had the form.
+    /// Redirects to the page of this server that contained the form.
     func redirectBack(_ request: Request, or path: String) -> Response {
         let own = request.origin(isTLS: options.tls != nil)
-        guard let referer = request.headers[.referer], referer.hasPrefix(own + "/"),
-            referer.utf8.dropFirst(own.utf8.count).allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }),
-            !referer.dropFirst(own.count).hasPrefix("//")
-        else { return redirect(to: path) }
-        return redirect(to: String(referer.dropFirst(own.count)))
+        guard let referer = request.headers[.referer], referer.utf8.starts(with: (own + "/").utf8) else {
+            return redirect(to: path)
+        }
+        let rest = referer.utf8.dropFirst(own.utf8.count)
+        guard rest.allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }), !rest.starts(with: "//".utf8) else {
+            return redirect(to: path)
+        }
+        return redirect(to: String(Substring(rest)))
     }
 
     // MARK: Views
 
+    /// Returns records as lines of a list, with their first pictures.
     func views(_ records: [TimeRecord], now: Date = Date()) async throws -> [RecordView] {
-        let (tags, images) = (try await journal.loadTags(), try await journal.storedImages(of: records))
+        let tags = try await journal.loadTags()
+        let images = try await journal.storedImages(of: records, limit: RecordView.maxPictures)
+        let badges = try await badges(of: nil)
         return records.map {
-            RecordView($0, tags: tags, images: images, pageZone: options.timeZone, now: now)
+            RecordView($0, tags: tags, images: images, badges: badges, pageZone: options.timeZone, now: now)
         }
     }
 
-    /// The boxes of tags that a form has, with the new tag that it names, which is made.
+    /// Returns the maker of the badges of some files.
+    ///
+    /// - Parameter images: The files whose local copies are looked up; nil for none, on pages without badges.
+    func badges(of images: [StoredImage]?) async throws -> BadgeMaker {
+        var copies: Set<FileID>?
+        if let images {
+            var found: Set<FileID> = []
+            for image in images where await hasCopy(image.file.id) { found.insert(image.file.id) }
+            copies = found
+        }
+        return BadgeMaker(
+            conditions: try await conditions(), copies: copies, transfers: history.transfers(), now: Date(),
+            times: times)
+    }
+
+    /// Returns the conditions that apply to all uploads now.
+    func conditions() async throws -> QueueConditions {
+        let status = try await lfs.status()
+        return QueueConditions(outage: status.outage, hold: status.hold, isPaused: lfs.isPaused)
+    }
+
+    /// Returns whether a file is on this device. A page is shown even if the file system cannot be read.
+    func hasCopy(_ id: FileID) async -> Bool {
+        do {
+            return try await lfs.hasLocalCopy(of: id)
+        } catch {
+            options.logger.notice("A local copy cannot be looked up.", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    /// Returns the file of the id in the path, with its upload.
+    ///
+    /// - Throws: ``WebError/Code/notFound``.
+    func image(_ context: JournalContext) async throws -> StoredImage {
+        guard let id = FileID(try context.id().text),
+            let image = try await journal.database.read({ db in try StoredImage.one(id, db) })
+        else { throw WebError.noSuchPage }
+        return image
+    }
+
+    /// Returns the tags of a form. The new tag that the form names is created.
     ///
     /// - Throws: ``WebError/Code/badRequest`` for its name.
     func tagBoxes(_ form: Form) async throws -> TagBoxes {
@@ -82,7 +136,7 @@ struct WebParts: Sendable {
         var boxes = TagBoxes(form, listed: Set(tags.map(\.id)))
         let name = form["newTag"].trimmingCharacters(in: .whitespacesAndNewlines)
         guard !name.isEmpty else { return boxes }
-        guard name.count <= 100 else { throw WebError(.badRequest, "A tag has at most 100 characters.") }
+        guard name.count <= 100 else { throw WebError(.badRequest, message: "A tag can have at most 100 characters.") }
         if let known = tags.first(where: { $0.name == name }) {
             boxes.new = known.id
         } else {

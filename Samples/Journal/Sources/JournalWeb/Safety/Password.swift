@@ -2,15 +2,15 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// The password, and who has tried it too often. The count of tries is its own, for all browsers together.
+/// The password, with a limit on wrong tries. The tries of all browsers are counted together.
 final class Password: Sendable {
     private let digest: SHA256Digest
     private let tries = Mutex<[Date]>([])
 
-    /// What stands for it where a key is made of it.
+    /// The bytes that represent the password in the derivation of a key.
     var bytes: Data { Data(digest) }
 
-    /// How many wrong ones a minute has: enough for fingers, too few for a list of words.
+    /// The maximum number of wrong tries in a minute: enough for a person, too few for a dictionary attack.
     static let maxTries = 10
 
     init(_ text: String) { digest = SHA256.hash(data: Data(text.utf8)) }
@@ -23,15 +23,15 @@ final class Password: Sendable {
             tries.append(now)
             return true
         }
-        guard isFree else { throw WebError(.tooManyTries, "Too many passwords were tried. Wait a minute.") }
-        guard Self.areEqual(Data(digest), Data(SHA256.hash(data: Data(text.utf8)))) else {
-            throw WebError(.wrongPassword, "That is not the password.")
+        guard isFree else { throw WebError(.tooManyTries, message: "Too many passwords were tried. Wait a minute.") }
+        guard Self.isEqual(Data(digest), other: Data(SHA256.hash(data: Data(text.utf8)))) else {
+            throw WebError(.wrongPassword, message: "The password is wrong.")
         }
         tries.withLock { tries in _ = tries.popLast() }
     }
 
-    /// Compares all bytes, wherever they differ first.
-    static func areEqual(_ one: Data, _ other: Data) -> Bool {
+    /// Compares all bytes, so that the duration does not depend on the first difference.
+    static func isEqual(_ one: Data, other: Data) -> Bool {
         one.count == other.count && zip(one, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

@@ -2,9 +2,9 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Gives every reply its headers, whoever has written it: the last one before the wire.
+/// A channel handler that adds headers to every reply. It is the last one before the network.
 ///
-/// It has no state of its own, and runs on the event loop of its connection.
+/// The handler has no state of its own, and runs on the event loop of its connection.
 final class ReplyHeaders: ChannelOutboundHandler, RemovableChannelHandler, Sendable {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
@@ -19,7 +19,7 @@ final class ReplyHeaders: ChannelOutboundHandler, RemovableChannelHandler, Senda
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
-    /// What browsers may do with what they get: nothing that does not come from here.
+    /// The content policy of all replies: browsers may load only content from this server.
     static let policy = """
         default-src 'none'; img-src 'self' blob:; style-src 'self'; script-src 'self'; connect-src 'self'; \
         form-action 'self'; base-uri 'none'; frame-ancestors 'none'

@@ -2,7 +2,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// Looks at every request before it is routed: is it meant for this server, and does a page of this server send it?
+/// A check of every request before it is routed: the request must be for this server, and must come from a page of this
+/// server.
 struct RequestGuard: Sendable {
     let hosts: Set<String>
     let isTLS: Bool
@@ -10,7 +11,7 @@ struct RequestGuard: Sendable {
     init(_ options: WebOptions) {
         var hosts = Set(options.hostNames.map { $0.lowercased() })
         if options.address.isLoopback { hosts.formUnion(["localhost", "127.0.0.1", "::1"]) }
-        // 0.0.0.0 and :: name nothing that a browser would ask for.
+        // Browsers do not send 0.0.0.0 and :: as a host.
         hosts.insert(options.address.host.lowercased())
         self.hosts = hosts
         isTLS = options.tls != nil
@@ -20,44 +21,49 @@ struct RequestGuard: Sendable {
     func check(_ request: Request) throws(WebError) {
         try checkHost(request)
         guard [.get, .head, .post].contains(request.method) else {
-            throw WebError(.wrongMethod, "This server knows GET, HEAD and POST only.")
+            throw WebError(.wrongMethod, message: "This server accepts only GET, HEAD and POST.")
         }
         if request.method == .post { try checkOrigin(request) } else { try checkFetch(request) }
         try checkPath(request)
     }
 
-    /// A name that was let point here by somebody else would make their page one of this server's (DNS rebinding).
+    /// Checks the host. An attacker's name that resolves to this server would make the attacker's page one of this
+    /// server's (DNS rebinding).
     private func checkHost(_ request: Request) throws(WebError) {
         let fields = request.headers[values: .host]
         guard let authority = request.head.authority, fields.allSatisfy({ $0 == authority }), fields.count < 2,
             let host = Self.host(of: authority), hosts.contains(host)
-        else { throw WebError(.wrongHost, "This server does not have that name. Start it with --host-name NAME.") }
+        else {
+            throw WebError(.wrongHost, message: "The server does not have this name. Start it with --host-name NAME.")
+        }
     }
 
-    /// The host of `host:port`, in lowercase; nil for anything else.
+    /// Returns the host of `host:port`, in lowercase; nil for any other text.
     static func host(of authority: String) -> String? {
         if let address = ListenAddress(authority) { return address.host.lowercased() }
         return ListenAddress(authority + ":80")?.host.lowercased()
     }
 
-    /// What changes something comes from a page of this server: the browser says so, and nobody can make it lie.
+    /// Checks that a request for a change comes from a page of this server. The browser sets these headers, and pages
+    /// cannot forge them.
     private func checkOrigin(_ request: Request) throws(WebError) {
-        let refused = WebError(.foreignOrigin, "Only pages of this journal may change it.")
+        let refused = WebError(.foreignOrigin, message: "Only pages of this journal may change it.")
         let (origins, sites) = (request.headers[values: .origin], request.headers[values: .fetchSite])
         guard origins.count + sites.count > 0, origins.count < 2, sites.count < 2 else { throw refused }
         if let origin = origins.first, origin != request.origin(isTLS: isTLS) { throw refused }
         if let site = sites.first, site != "same-origin" { throw refused }
     }
 
-    /// Pages of others may lead here, and take nothing in.
+    /// Checks that a request of another site's page is a navigation and does not embed anything.
     private func checkFetch(_ request: Request) throws(WebError) {
         guard let site = request.headers[.fetchSite], !["same-origin", "none"].contains(site) else { return }
         guard request.headers[.fetchMode] == "navigate", request.headers[.fetchDestination] == "document" else {
-            throw WebError(.foreignOrigin, "Pages of other sites may not take anything from this journal.")
+            throw WebError(.foreignOrigin, message: "Pages of other sites may not load anything from this journal.")
         }
     }
 
-    /// No path of this server needs anything else, so nothing has to be decoded, and nothing is decoded twice.
+    /// Checks that the path has only plain characters. No path of this server needs others, so that nothing has to be
+    /// decoded, and nothing can be decoded twice.
     private func checkPath(_ request: Request) throws(WebError) {
         let path = (request.head.path ?? "").prefix { $0 != "?" }
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count <= 200, path.utf8.allSatisfy(Self.isPlain),
@@ -74,7 +80,7 @@ struct RequestGuard: Sendable {
 }
 
 extension Request {
-    /// This server, as the request names it.
+    /// Returns the origin of this server, according to the request.
     func origin(isTLS: Bool) -> String { (isTLS ? "https://" : "http://") + (head.authority ?? "") }
 }
 

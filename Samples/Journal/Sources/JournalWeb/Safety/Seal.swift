@@ -1,13 +1,14 @@
 import Crypto
 import Foundation
 
-/// Signs texts, and knows its own signatures again.
+/// A key that signs texts and verifies its signatures.
 struct Seal: Sendable {
     private let key: SymmetricKey
 
     /// - Parameters:
     ///   - secret: 32 random bytes.
-    ///   - password: its digest; with another password nothing counts that was signed before. Empty for none.
+    ///   - password: The digest of the password; empty without a password. With another password all earlier signatures
+    ///     are invalid.
     init(secret: Data, password: Data) {
         // RFC 5869.
         key = HKDF<SHA256>.deriveKey(
@@ -19,9 +20,9 @@ struct Seal: Sendable {
         Self.hex(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
     }
 
-    /// In a time that does not depend on how much of it is right.
+    /// Compares in a time that does not depend on the number of correct bytes.
     func isRight(_ code: String, for text: String) -> Bool {
-        Password.areEqual(Data(code.utf8), Data(self.code(for: text).utf8))
+        Password.isEqual(Data(code.utf8), other: Data(self.code(for: text).utf8))
     }
 
     static func hex(_ bytes: some Sequence<UInt8>) -> String {

@@ -1,22 +1,25 @@
-/// What a browser is told apart by: an id that nobody can make up, in a cookie that no script reads.
+/// A session of a browser: an id that cannot be guessed, in a cookie that scripts cannot read.
 struct Session: Hashable, Sendable {
-    /// 32 random characters.
+    /// The id: 32 random characters.
     let id: String
-    /// Whether somebody has said the password in it, or none is needed.
+    /// Indicates that the password was entered in the session, or that no password is needed.
     let isLoggedIn: Bool
-    /// When it ends, in seconds since 1970.
+    /// The end of the session, in seconds since 1970.
     let expires: Int
-    /// Whether the browser has it already.
+    /// Indicates that the browser does not have the cookie yet.
     var isNew = false
 
-    /// What its cookie says of it, and is signed.
+    /// The text of the cookie, which is signed.
     var text: String { "\(isLoggedIn ? "in" : "out").\(id).\(expires)" }
 
     init(id: String, isLoggedIn: Bool, expires: Int, isNew: Bool = false) {
-        (self.id, self.isLoggedIn, self.expires, self.isNew) = (id, isLoggedIn, expires, isNew)
+        self.id = id
+        self.isLoggedIn = isLoggedIn
+        self.expires = expires
+        self.isNew = isNew
     }
 
-    /// Reads what a cookie says, in exactly that form.
+    /// Reads the text of a cookie in exactly this format.
     init?(_ text: String) {
         let fields = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
         guard fields.count == 3, ["in", "out"].contains(fields[0]), let expires = Int(fields[2]) else { return nil }

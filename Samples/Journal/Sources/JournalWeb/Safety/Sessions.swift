@@ -2,20 +2,21 @@ import Foundation
 import LFSSettings
 import Synchronization
 
-/// Makes sessions and form tokens, and knows its own again, also after a restart.
+/// A list of sessions. It creates sessions and form tokens and verifies them, also after a restart.
 ///
-/// A session ends after some days, when somebody logs out in it, with another password, and when all are ended. Owner
-/// of the key and of the ended ones: the mutex.
+/// A session ends after some days, at its logout, after a change of the password, and when all sessions are ended. The
+/// mutex owns the key and the list of ended sessions.
 final class Sessions: Sendable {
     static let cookie = "journal"
-    /// In seconds.
+    /// The lifetime in seconds.
     static let lifetime = 30 * 24 * 3_600
-    /// As many ended ones are kept, until their time has come; with more all end.
+    /// The maximum number of ended sessions that are kept until their time expires. If there are more, all sessions are
+    /// ended.
     static let maxEnded = 1_000
 
     private struct Owned {
         var seal: Seal
-        /// By their ids, with the time when they would have ended by themselves.
+        /// The ended sessions by their ids, with the times at which they would have expired.
         var ended: [String: Int]
     }
 
@@ -25,9 +26,9 @@ final class Sessions: Sendable {
     private let now: @Sendable () -> Int
     private let owned: Mutex<Owned>
 
-    /// Sessions whose key is among the secrets of a journal; it is made if there is none.
+    /// Opens the sessions with the key from the journal's secrets. A missing key is created.
     ///
-    /// - Throws: `SettingsError` when the secrets are not there: none is made in their place.
+    /// - Throws: `SettingsError` if the secrets are not available. No key is created then.
     static func open(
         _ settings: StorageRouter, password: Password?, isTLS: Bool,
         now: @escaping @Sendable () -> Int = { Int(Date().timeIntervalSince1970) }
@@ -39,20 +40,24 @@ final class Sessions: Sendable {
         guard secret.count == secretByteCount else {
             throw SettingsError(
                 .corrupted,
-                "The secret of the sessions has \(secret.count) bytes, and not 32. Remove it, and start again.",
+                message:
+                    "The secret of the sessions has \(secret.count) bytes instead of 32. Remove it and restart.",
                 key: StorageKey.sessionSecret.name)
         }
         let ended = try await settings.get(.endedSessions)
-        return Sessions(settings, password: password?.bytes ?? Data(), isTLS, secret, ended, now)
+        return Sessions(settings, password: password?.bytes ?? Data(), isTLS: isTLS, secret: secret, ended: ended, now)
     }
 
     private static let secretByteCount = 32
 
     private init(
-        _ settings: StorageRouter, password: Data, _ isTLS: Bool, _ secret: Data, _ ended: [String: Int],
+        _ settings: StorageRouter, password: Data, isTLS: Bool, secret: Data, ended: [String: Int],
         _ now: @escaping @Sendable () -> Int
     ) {
-        (self.settings, self.password, self.isTLS, self.now) = (settings, password, isTLS, now)
+        self.settings = settings
+        self.password = password
+        self.isTLS = isTLS
+        self.now = now
         owned = Mutex(Owned(seal: Seal(secret: secret, password: password), ended: ended))
     }
 
@@ -63,7 +68,7 @@ final class Sessions: Sendable {
             id: Seal.hex(Seal.random(16)), isLoggedIn: isLoggedIn, expires: now() + Self.lifetime, isNew: true)
     }
 
-    /// The session of a request's cookies; nil when there is none of ours that has not ended.
+    /// Returns the session of a request's cookies; nil if they contain no valid session.
     func session(cookies: [String]) -> Session? {
         let (time, owned) = (now(), owned.withLock { $0 })
         for pair in cookies.flatMap({ $0.split(separator: ";") }) {
@@ -86,7 +91,7 @@ final class Sessions: Sendable {
 
     // MARK: Forms
 
-    /// What the forms of a session's pages carry, and no other site can know.
+    /// Returns the token in the forms of a session's pages, which other sites cannot know.
     func token(of session: Session) -> String { owned.withLock { $0.seal }.code(for: "form \(session.id)") }
 
     func isToken(_ text: String, of session: Session) -> Bool {
@@ -95,20 +100,20 @@ final class Sessions: Sendable {
 
     // MARK: Ends
 
-    /// Ends a session in which somebody is logged in, for good.
+    /// Permanently ends a session in which a user is logged in.
     ///
-    /// - Throws: `SettingsError`; the session has ended then until the next start.
+    /// - Throws: `SettingsError`; the session is then ended only until the next start.
     func end(_ session: Session) async throws {
         guard session.isLoggedIn else { return }
         let time = now()
         owned.withLock { $0.ended[session.id] = session.expires }
         let ended = try await settings.update(.endedSessions) { ended in
             ended = ended.filter { $0.value > time }
-            // One more than are kept tells that there were too many.
+            // One more than the maximum shows that there were too many.
             if ended.count <= Self.maxEnded { ended[session.id] = session.expires }
         }
         if ended.count > Self.maxEnded { return try await endAll() }
-        // Another one may have ended meanwhile, too.
+        // Another session may have been ended in the meantime.
         owned.withLock { owned in
             owned.ended = owned.ended.merging(ended) { max($0, $1) }.filter { $0.value > time }
         }
@@ -116,12 +121,12 @@ final class Sessions: Sendable {
 
     /// Ends all sessions of all browsers.
     ///
-    /// - Throws: `SettingsError`, and then they go on.
+    /// - Throws: `SettingsError`; the sessions then remain valid.
     func endAll() async throws {
         let secret = Seal.random(Self.secretByteCount)
         try await settings.set(secret, for: .sessionSecret)
         owned.withLock { $0 = Owned(seal: Seal(secret: secret, password: password), ended: [:]) }
-        // They are signed with a key that is gone.
+        // These sessions are signed with a key that no longer exists.
         try await settings.remove(.endedSessions)
     }
 }

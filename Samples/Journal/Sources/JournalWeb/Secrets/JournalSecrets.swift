@@ -1,18 +1,18 @@
 public import Foundation
 public import LFSSettings
 
-/// The keys to a bucket.
+/// The credentials of a bucket.
 public struct StorageCredentials: Hashable, Codable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The public half.
+    /// The id of the access key, which is not secret.
     public let accessKeyID: String
-    /// The secret half.
+    /// The secret access key.
     public let secretAccessKey: String
-    /// What temporary ones have besides.
+    /// The session token of temporary credentials.
     public let sessionToken: String?
 
-    /// Keys.
+    /// Creates credentials.
     ///
-    /// - Returns: nil for what is empty, too long for a key, or has characters that no key has.
+    /// - Returns: The credentials, or nil if a text is empty, too long, or has characters that keys never have.
     public init?(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {
         let texts = [accessKeyID, secretAccessKey] + (sessionToken.map { [$0] } ?? [])
         guard
@@ -20,15 +20,17 @@ public struct StorageCredentials: Hashable, Codable, Sendable, CustomStringConve
                 (1...2_048).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             })
         else { return nil }
-        (self.accessKeyID, self.secretAccessKey, self.sessionToken) = (accessKeyID, secretAccessKey, sessionToken)
+        self.accessKeyID = accessKeyID
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
     }
 
-    /// Nothing of them.
-    public var description: String { "keys to a bucket" }
-    /// Empty, so that a dump shows nothing of them.
+    /// A text without the credentials.
+    public var description: String { "credentials of a bucket" }
+    /// An empty mirror, so that a dump does not show the credentials.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// As the tools of AWS have them in the environment.
+    /// The credentials as environment variables of the AWS tools.
     public var variables: [String: String] {
         var variables = ["AWS_ACCESS_KEY_ID": accessKeyID, "AWS_SECRET_ACCESS_KEY": secretAccessKey]
         variables["AWS_SESSION_TOKEN"] = sessionToken
@@ -37,26 +39,25 @@ public struct StorageCredentials: Hashable, Codable, Sendable, CustomStringConve
 }
 
 extension StorageKey<StorageCredentials> {
-    /// The keys to the bucket that pictures are offloaded to.
+    /// The credentials of the bucket that pictures are offloaded to.
     public static var storageCredentials: Self { .init("storage.credentials", domain: .keychain()) }
 }
 
 extension StorageKey<Data> {
-    /// What the cookies of browsers are signed with: 32 bytes; empty before the first start.
+    /// The key that signs the cookies of browsers: 32 bytes; empty before the first start.
     static var sessionSecret: Self {
         .init("web.sessionSecret", default: Data(), domain: .keychain(), serializer: .data)
     }
 }
 
 extension StorageKey<[String: Int]> {
-    /// The ids of sessions that somebody has ended, with the time when they would have ended by themselves, in seconds
-    /// since 1970.
+    /// The ids of ended sessions, with the times at which they would have expired, in seconds since 1970.
     static var endedSessions: Self { .init("web.endedSessions", default: [:]) }
 }
 
 /// The secrets of a journal.
 enum JournalSecrets {
-    /// What nobody else may know, and what belongs to it.
+    /// The secret settings and those that belong to them.
     static let catalog = StorageCatalog("journal.secrets") {
         StorageKey<StorageCredentials>.storageCredentials
         StorageKey<Data>.sessionSecret

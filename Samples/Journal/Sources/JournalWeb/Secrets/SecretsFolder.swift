@@ -1,22 +1,22 @@
 public import Foundation
 public import LFSSettings
 
-/// The folder with what nobody else may know of a journal: a sealed file, and apart from it its key.
+/// The folder of a journal's secrets: a sealed file, and its key in a folder of its own.
 ///
-/// It belongs neither beside the database nor into the backups of that. Several journals may have one together.
+/// The folder should not be next to the database nor in the database's backups. Several journals may share it.
 public struct SecretsFolder: Hashable, Sendable {
-    /// Where it is.
+    /// The URL of the folder.
     public let url: URL
 
-    /// A folder, which is made when it is needed first.
+    /// Determines the folder, which is created when it is first needed.
     ///
-    /// - Parameter path: nil for `journal` in the user's folder for state, such as `~/.local/state/journal`.
-    /// - Throws: `SettingsError.Code.notConfigured` when the environment has no such folder.
+    /// - Parameter path: The path; nil for `journal` in the user's folder for state, such as `~/.local/state/journal`.
+    /// - Throws: `SettingsError.Code.notConfigured` if the environment has no such folder.
     public init(_ path: String? = nil) throws {
         url = URL(filePath: try path ?? StandardLocations(app: "journal").state, directoryHint: .isDirectory)
     }
 
-    /// Makes the folder, for this user alone, unless it is there.
+    /// Creates the folder for this user only, unless it exists.
     ///
     /// - Throws: ``WebError/Code/unusableFile``.
     func keychain() throws(WebError) -> KeychainBackend {
@@ -26,7 +26,8 @@ public struct SecretsFolder: Hashable, Sendable {
         } catch {
             throw WebError(
                 .unusableFile,
-                "The folder of the secrets, \(url.path), cannot be made. Make it, or name another one: \(error)")
+                message:
+                    "The folder of the secrets, \(url.path), cannot be created. Name another one: \(error)")
         }
         let folder = url.standardizedFileURL
         return .sealedFile(

@@ -3,11 +3,12 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSServer
 import LFSSettings
 import Logging
 import NIOHTTP1
 
-/// Around the router: guards every request, and makes a page of every failure.
+/// A responder around the router: it checks every request, and turns every error into a page.
 struct JournalResponder: HTTPResponder {
     typealias Context = JournalContext
 
@@ -22,12 +23,19 @@ struct JournalResponder: HTTPResponder {
         do {
             try guarding.check(request)
             context.session = session(of: request)
-            response = try await routed(request, context)
+            // A user with the password, or a user of this machine if the journal has no password.
+            if context.session.isLoggedIn { try await Connections.count(context, for: "owner") }
+            response = try await routed(request, context: context)
         } catch let error as HTTPParserError {
-            // The connection is of no use any more; the server says so.
+            // The connection can no longer be used, and the server reports that.
             throw error
         } catch {
-            response = await reply(to: error, request, context)
+            response = await reply(to: error, request, context: context)
+        }
+        do {
+            response = try await Gzip.reply(response, to: request)
+        } catch {
+            response = await reply(to: error, request, context: context)
         }
         if request.method == .head { response = response.createHeadResponse() }
         context.logger.info(
@@ -45,18 +53,18 @@ struct JournalResponder: HTTPResponder {
         return session
     }
 
-    private func routed(_ request: Request, _ context: JournalContext) async throws -> Response {
+    private func routed(_ request: Request, context: JournalContext) async throws -> Response {
         let path = request.uri.path
         if parts.password != nil, !context.session.isLoggedIn, !ServiceRoutes.open.contains(path) {
             guard request.method != .post, request.headers[.accept]?.contains("text/html") == true else {
-                throw WebError(.notLoggedIn, "Log in first.")
+                throw WebError(.notLoggedIn, message: "Log in first.")
             }
             return parts.redirect(to: "/login")
         }
         var head = request.head
         if head.method == .head { head.method = .get }
         var response = try await router.respond(to: Request(head: head, body: request.body), context: context)
-        // Of the router alone: our own replies have a body or lead elsewhere.
+        // Only the router replies like this: replies of the routes have a body or are redirects.
         if response.status == .notFound { throw WebError.noSuchPage }
         let isPage = response.headers[.contentType]?.hasPrefix("text/html") == true
         if isPage, context.session.isNew, response.headers[.setCookie] == nil {
@@ -67,14 +75,14 @@ struct JournalResponder: HTTPResponder {
 
     // MARK: Failures
 
-    private func reply(to error: any Error, _ request: Request, _ context: JournalContext) async -> Response {
+    private func reply(to error: any Error, _ request: Request, context: JournalContext) async -> Response {
         let status = Self.status(of: error)
         let isOurs = error is WebError || error is FileStorageError || error is LFSError || error is SettingsError
-        let message = isOurs ? "\(error)" : "The server could not do that. Its log says why."
+        let message = isOurs ? "\(error)" : "The request failed. The reason is in the server's log."
         if status.kind == .serverError { context.logger.error("A request failed.", metadata: ["error": "\(error)"]) }
         let wantsPage = request.headers[.accept]?.contains("text/html") == true
         var response: Response
-        if wantsPage, let page = try? await page(status, message, context) {
+        if wantsPage, let page = try? await page(status, message: message, context: context) {
             response = page
         } else {
             let body = (try? JSONEncoder().encode(["message": message])) ?? Data()
@@ -87,25 +95,27 @@ struct JournalResponder: HTTPResponder {
     }
 
     private func page(
-        _ status: HTTPResponse.Status, _ message: String, _ context: JournalContext
+        _ status: HTTPResponse.Status, message: String, context: JournalContext
     ) async throws -> Response {
-        let content = ErrorView(message: message, request: context.id)
+        let content = ErrorView(status, message: message, request: context.requestID ?? "")
         return try await parts.page(
-            "error", "\(status.code) \(status.reasonPhrase)", at: "", context, isLive: false, status: status, content)
+            "error", title: content.heading, at: "", context: context, isLive: false, status: status, content: content)
     }
 
-    private static func status(of error: any Error) -> HTTPResponse.Status {
+    static func status(of error: any Error) -> HTTPResponse.Status {
         switch error {
         case let error as WebError: return error.status
         case let error as FileStorageError:
             switch error {
             case .fileNotFound, .imageNotFound: return .notFound
             case .encodingFailed: return .unprocessableContent
+            case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
             default: return .internalServerError
             }
         case let error as LFSError:
             switch error.code {
             case .unknownFile: return .notFound
+            case .notUploaded, .pinned: return .conflict
             case .storage: return .badGateway
             case .notRunning, .cancelled: return .serviceUnavailable
             case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
@@ -118,12 +128,13 @@ struct JournalResponder: HTTPResponder {
             case .locked, .keychainUnavailable, .cancelled: return .serviceUnavailable
             default: return .internalServerError
             }
+        case let error as HTTPError where error.status == .tooManyRequests: return error.status
         case is CancellationError: return .serviceUnavailable
         default: return .internalServerError
         }
     }
 
-    /// Without the fields, which may have more than a log should, and without what would do something to a terminal.
+    /// Returns the path for the log, without the query, which may contain private data, and without control characters.
     private static func shown(_ path: String?) -> String {
         let path = (path ?? "").prefix { $0 != "?" }.prefix(200)
         return String(decoding: path.utf8.map { (0x21...0x7e).contains($0) ? $0 : 0x3f }, as: UTF8.self)

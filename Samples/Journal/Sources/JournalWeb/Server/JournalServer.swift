@@ -3,14 +3,16 @@ import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
 public import JournalStorage
+import LFS
 public import LFSCache
+import LFSServer
 public import LFSSettings
 import Logging
 import NIOCore
 import NIOSSL
 public import ServiceLifecycle
 
-/// The page of a journal, as a service.
+/// The web server of a journal, as a service.
 ///
 /// ```swift
 /// let settings = try await JournalSettings.open(journal.database, secrets: SecretsFolder())
@@ -20,23 +22,25 @@ public import ServiceLifecycle
 /// try await journal.close()
 /// ```
 ///
-/// It stops before the manager, so that what the last requests attach is still taken.
+/// The server stops before the manager, so that the manager still accepts the pictures of the last requests.
 public struct JournalServer: Service {
     private let application: Application<JournalResponder>
+    private let connections: Connections
+    private let address: String
 
-    /// A server that does not listen yet.
+    /// Creates a server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - journal: the journal, whose manager the caller runs.
-    ///   - settings: those of ``JournalSettings/open(_:secrets:logger:)``.
-    ///   - options: where and for whom.
-    ///   - cache: where small pictures are kept, which the caller closes when the server has ended; nil for none, and
-    ///     pictures are shown as they are.
-    ///   - sync: what shares it with other devices, which the caller runs too; nil where nothing does.
-    ///   - backup: what backs up folders of pictures, which the caller runs too; nil where none may be named.
-    ///   - onListening: called once with the address, when requests are taken.
-    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``; `SettingsError` when the secrets are
-    ///   not there, and none is made in their place.
+    ///   - journal: The journal, whose manager the caller runs.
+    ///   - settings: The settings of ``JournalSettings/open(_:secrets:logger:)``.
+    ///   - options: The options of the server.
+    ///   - cache: The cache of the thumbnails, which the caller closes after the server has ended. If it is nil, pages
+    ///     show the original pictures.
+    ///   - sync: The synchronization with other devices, which the caller runs too; nil for none.
+    ///   - backup: The backup of folders, which the caller runs too; nil for none.
+    ///   - onListening: A closure that is called once with the address, as soon as the server accepts requests.
+    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``; `SettingsError` if the secrets are
+    ///   not available. No secrets are created then.
     public init(
         _ journal: DatabaseStorageService, settings: StorageRouter, options: WebOptions, cache: MediaCache? = nil,
         sync: DeviceSync? = nil, backup: FolderBackup? = nil,
@@ -45,33 +49,47 @@ public struct JournalServer: Service {
         try options.requireSafe()
         let password = options.password.map(Password.init)
         let sessions = try await Sessions.open(settings, password: password, isTLS: options.tls != nil)
-        let activity = UploadActivity(lfs: journal.lfs)
+        let history = FileHistory(journal.lfs.events(), times: LocalTime(options.timeZone))
+        let rounds = options.faults.map { RoundCheck(journal.lfs, faults: $0, logger: options.logger) }
+        if options.restarts > 0 { rounds?.request(after: "the process was killed") }
         let thumbnails = cache.flatMap { cache in
-            ThumbnailTool().map { Thumbnails(lfs: journal.lfs, cache: cache, tool: $0) }
+            ThumbnailTool().map { Thumbnails(journal, cache: cache, tool: $0, logger: options.logger) }
         }
         let parts = WebParts(
             journal: journal, settings: settings, options: options, templates: try Templates(),
-            sessions: sessions, password: password, feed: LiveFeed(journal: journal, sync: sync, backup: backup),
-            activity: activity, sync: sync, backup: backup, thumbnails: thumbnails)
+            sessions: sessions, password: password,
+            feed: LiveFeed(journal: journal, history: history, sync: sync, backup: backup, rounds: rounds),
+            counter: StoreCounter(journal, logger: options.logger), rounds: rounds, history: history, sync: sync,
+            backup: backup,
+            thumbnails: thumbnails)
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let host = options.address.host
+        connections = Connections(options.connectionLimits, logger: options.logger)
+        address = "\(options.address)"
         application = Application(
-            responder: responder, server: try Self.channel(options),
+            responder: responder, server: try Self.channel(options, connections: connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: options.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(500)),
-            services: [activity] + [thumbnails].compactMap { $0 as (any Service)? },
+            services: [history, Trash(journal: journal, logger: options.logger)]
+                + [rounds].compactMap { $0 as (any Service)? } + [thumbnails].compactMap { $0 as (any Service)? },
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
             },
             logger: options.logger)
     }
 
-    /// Serves until the group that it runs in stops.
+    /// Serves requests until the service group stops. Five seconds later the server closes the remaining connections.
     ///
-    /// - Throws: the system's error when it cannot listen.
-    public func run() async throws { try await application.run() }
+    /// - Throws: `ListenError` if the server cannot listen.
+    public func run() async throws {
+        do {
+            try await connections.run(application, closingAfter: .seconds(5))
+        } catch {
+            throw ListenError(error, address: address, option: "--listen") ?? error
+        }
+    }
 
     private static func router(_ parts: WebParts) -> Router<JournalContext> {
         let router = Router(context: JournalContext.self)
@@ -79,19 +97,25 @@ public struct JournalServer: Service {
         TimelineRoutes(parts: parts).add(to: router)
         RecordRoutes(parts: parts).add(to: router)
         PictureRoutes(parts: parts).add(to: router)
+        GridRoutes(parts: parts).add(to: router)
+        TrashRoutes(parts: parts).add(to: router)
         AlbumRoutes(parts: parts).add(to: router)
         SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
+        InspectorRoutes(parts: parts).add(to: router)
+        HowRoutes(parts: parts).add(to: router)
+        DemoRoutes(parts: parts).add(to: router)
         SettingsRoutes(parts: parts).add(to: router)
         BackupRoutes(parts: parts).add(to: router)
         return router
     }
 
-    private static func channel(_ options: WebOptions) throws -> HTTPServerBuilder {
+    private static func channel(_ options: WebOptions, connections: Connections) throws -> HTTPServerBuilder {
         let isTLS = options.tls != nil
         let http = HTTPServerBuilder.http1(
             configuration: .init(
-                additionalChannelHandlers: [SmallReads(), ReplyHeaders(isTLS: isTLS)], idleTimeout: .seconds(60),
+                additionalChannelHandlers: [SmallReads(), ReplyHeaders(isTLS: isTLS), connections.handler()],
+                idleTimeout: .seconds(60),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
         guard let files = options.tls else { return http }
@@ -100,12 +124,13 @@ public struct JournalServer: Service {
                 certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
             configuration.minimumTLSVersion = .tlsv12
-            // Now, and not with the first connection: a key of another pair is found here.
+            // Create the context before the first connection, so that a key of another certificate is detected here.
             _ = try NIOSSLContext(configuration: configuration)
             return try .tls(http, tlsConfiguration: configuration)
         } catch {
             throw WebError(
-                .unusableFile, "The files for TLS cannot be used: \(error). Both have to be PEM, and belong together.")
+                .unusableFile,
+                message: "The files for TLS cannot be used: \(error). Both have to be PEM and match.")
         }
     }
 }

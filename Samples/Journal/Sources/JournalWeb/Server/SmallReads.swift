@@ -1,18 +1,18 @@
 import NIOCore
 
-/// Reads at most 16 KiB of a connection at a time.
+/// A channel handler that limits each read of a connection to 16 KiB.
 ///
-/// A request that is not taken as fast as it comes waits in several such pieces, and a hundred pictures that come at
-/// once are a hundred requests: in pieces of 64 KiB, which is the default, they take 60 MiB.
+/// A request whose bytes arrive faster than they are processed waits in several such buffers, and a hundred pictures
+/// sent at the same time are a hundred requests: with buffers of 64 KiB, which is the default, they take 60 MiB.
 final class SmallReads: ChannelInboundHandler, RemovableChannelHandler {
-    /// What comes in passes.
+    /// Incoming data is passed on unchanged.
     typealias InboundIn = Any
 
     private static let byteCount = 16 << 10
 
     func handlerAdded(context: ChannelHandlerContext) {
         let buffers = AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 2_048, maximum: Self.byteCount)
-        // A channel that reads in another way does as it does.
+        // A channel without this option keeps its own way of reading.
         context.channel.setOption(.recvAllocator, value: buffers).whenFailure { _ in }
     }
 }

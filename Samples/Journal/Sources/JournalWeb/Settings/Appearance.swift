@@ -1,8 +1,9 @@
 import LFSSettings
 
-/// How pages look, as it is set now.
+/// The present appearance of pages.
 ///
-/// What cannot be read takes no page away: the default stands for it, and the page with the settings says so.
+/// A setting that cannot be read does not prevent a page: the default is used, and the page with the settings reports
+/// it.
 struct Appearance: Sendable {
     private(set) var theme = ThemeMode.system
     private(set) var color = PrimaryColor.blue
@@ -16,7 +17,7 @@ struct Appearance: Sendable {
     /// The names of the keys whose values cannot be read.
     private(set) var unreadable: [String] = []
 
-    /// How many tiles the style sheet knows a row with.
+    /// The numbers of tiles in a row that the style sheet supports.
     static let tiles = 2...8
 
     init(_ snapshot: SettingsSnapshot) {
@@ -41,7 +42,7 @@ struct Appearance: Sendable {
         }
     }
 
-    /// What the style sheet knows it by: the policy of contents takes no styles in pages.
+    /// The style sheet's classes for the settings: the content policy permits no styles in pages.
     var classes: String {
         var classes = ["theme-\(theme.rawValue)", "color-\(color.rawValue)", "tiles-\(tilesPerRow)"]
         if !isColorful { classes.append("plain") }

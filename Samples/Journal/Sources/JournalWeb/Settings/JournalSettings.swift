@@ -5,7 +5,7 @@ public import Logging
 
 /// The settings of a journal, in its own database.
 public enum JournalSettings {
-    /// What whoever looks at the journal chooses.
+    /// The view settings, which users of the journal change.
     public static let catalog = StorageCatalog("journal.view") {
         StorageKey<ThemeMode>.themeMode
         StorageKey<PrimaryColor>.primaryColor
@@ -18,13 +18,13 @@ public enum JournalSettings {
         StorageKey<Bool>.loadOriginal
     }
 
-    /// Opens them.
+    /// Opens the settings.
     ///
     /// - Parameters:
-    ///   - database: one that `DatabaseStorageService` has migrated.
-    ///   - secrets: where those are that nobody else may know. What is not in order there is an error of who asks for
-    ///     one, and not of this call.
-    ///   - logger: takes what concerns no call.
+    ///   - database: A database that `DatabaseStorageService` has migrated.
+    ///   - secrets: The folder of the secrets. A problem there is an error of the call that reads a secret, not of this
+    ///     call.
+    ///   - logger: The logger for events that concern no call.
     /// - Throws: `SettingsError`, ``WebError/Code/unusableFile``.
     public static func open(
         _ database: any DatabaseWriter, secrets folder: SecretsFolder, logger: Logger? = nil

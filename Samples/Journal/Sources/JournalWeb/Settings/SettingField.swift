@@ -1,25 +1,27 @@
 import LFSSettings
 
-/// A setting as a field of a form: its name there, and which texts it takes.
+/// A setting as a field of a form, with its name there and its permitted texts.
 struct SettingField: Sendable {
-    /// Stores a value, or removes it.
+    /// A closure that stores a value or removes it.
     typealias Change = @Sendable (SettingsBatch) throws -> Void
 
     let name: String
     let isSwitch: Bool
-    /// Removes the value, so that the default counts.
+    /// A closure that removes the value, so that the default is used.
     let reset: Change
-    /// What stores the value of a text; nil for one that is none.
+    /// A closure that returns the change for a text; nil for an invalid text.
     private let change: @Sendable (String) -> Change?
-    /// What to write, for people.
+    /// A description of the permitted texts for people.
     private let allowed: String
 
-    /// - Parameter value: what a text means; nil for one that is none.
+    /// - Parameter value: A closure that returns the value of a text; nil for an invalid text.
     private init<Value: Sendable>(
-        _ name: String, _ key: StorageKey<Value>, isSwitch: Bool = false, allowed: String,
+        _ name: String, key: StorageKey<Value>, isSwitch: Bool = false, allowed: String,
         value: @escaping @Sendable (String) -> Value?
     ) {
-        (self.name, self.isSwitch, self.allowed) = (name, isSwitch, allowed)
+        self.name = name
+        self.isSwitch = isSwitch
+        self.allowed = allowed
         reset = { batch in try batch.remove(key) }
         change = { text in
             guard let value = value(text) else { return nil }
@@ -27,28 +29,31 @@ struct SettingField: Sendable {
         }
     }
 
-    /// One of some words.
+    /// Returns a field for one of several words.
     static func choice<Value: RawRepresentable<String> & Codable & CaseIterable & Sendable>(
-        _ name: String, _ key: StorageKey<Value>
+        _ name: String, key: StorageKey<Value>
     ) -> SettingField {
-        SettingField(name, key, allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")) { text in
+        SettingField(name, key: key, allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")) {
+            text in
             Value(rawValue: text)
         }
     }
 
-    /// A whole number of a range.
-    static func number(_ name: String, _ key: StorageKey<Int>, _ range: ClosedRange<Int>) -> SettingField {
-        SettingField(name, key, allowed: words(range)) { text in number(text, range) }
+    /// Returns a field for a whole number in a range.
+    static func number(_ name: String, key: StorageKey<Int>, range: ClosedRange<Int>) -> SettingField {
+        SettingField(name, key: key, allowed: words(range)) { text in number(text, range: range) }
     }
 
-    /// A time in whole minutes of a range.
-    static func minutes(_ name: String, _ key: StorageKey<Duration>, _ range: ClosedRange<Int>) -> SettingField {
-        SettingField(name, key, allowed: words(range)) { text in number(text, range).map { .seconds($0 * 60) } }
+    /// Returns a field for a duration in whole minutes.
+    static func minutes(_ name: String, key: StorageKey<Duration>, range: ClosedRange<Int>) -> SettingField {
+        SettingField(name, key: key, allowed: words(range)) { text in
+            number(text, range: range).map { .seconds($0 * 60) }
+        }
     }
 
-    /// A box that is ticked, which browsers send as `on`, or not, which they do not send.
-    static func toggle(_ name: String, _ key: StorageKey<Bool>) -> SettingField {
-        SettingField(name, key, isSwitch: true, allowed: "on or off") { text in
+    /// Returns a field for a box. Browsers send `on` for a ticked box, and nothing for any other box.
+    static func toggle(_ name: String, key: StorageKey<Bool>) -> SettingField {
+        SettingField(name, key: key, isSwitch: true, allowed: "on or off") { text in
             switch text {
             case "on": true
             case "off": false
@@ -57,7 +62,7 @@ struct SettingField: Sendable {
         }
     }
 
-    private static func number(_ text: String, _ range: ClosedRange<Int>) -> Int? {
+    private static func number(_ text: String, range: ClosedRange<Int>) -> Int? {
         Int(text).flatMap { range.contains($0) ? $0 : nil }
     }
 
@@ -65,28 +70,29 @@ struct SettingField: Sendable {
         "a number from \(range.lowerBound) to \(range.upperBound)"
     }
 
-    /// What a form changes of it; nil when it leaves it as the page has shown it, or does not have it.
+    /// Returns the change that a form makes; nil if the field is missing or is as on the page.
     ///
     /// - Throws: ``WebError/Code/badRequest``.
     func change(_ form: Form) throws(WebError) -> Change? {
         let hasShown = form.has("was-\(name)")
         guard form.has(name) || isSwitch && hasShown else { return nil }
         let (texts, text) = (form.all(name), form.has(name) ? form[name] : "off")
-        // Another window may have changed it meanwhile.
+        // Another window may have changed the setting in the meantime.
         if hasShown, form["was-\(name)"] == text { return nil }
         guard texts.count < 2, let change = change(text) else {
-            throw WebError(.badRequest, "'\(text.prefix(40))' is nothing for the setting '\(name)'. Write \(allowed).")
+            throw WebError(
+                .badRequest, message: "'\(text.prefix(40))' is not a value of the setting '\(name)'. Write \(allowed).")
         }
         return change
     }
 
-    /// What a form changes of some settings.
+    /// Returns the changes that a form makes to some settings.
     ///
-    /// - Throws: ``WebError/Code/badRequest``, also for a field that is no setting.
+    /// - Throws: ``WebError/Code/badRequest``, also for a field that is not a setting.
     static func changes(_ form: Form, of fields: [SettingField]) throws(WebError) -> [Change] {
         let known = Set(fields.flatMap { [$0.name, "was-\($0.name)"] } + ["token"])
         if let unknown = form.names.first(where: { !known.contains($0) }) {
-            throw WebError(.badRequest, "There is no setting '\(unknown.prefix(40))'. Load the page again.")
+            throw WebError(.badRequest, message: "There is no setting '\(unknown.prefix(40))'. Reload the page.")
         }
         var changes: [Change] = []
         for field in fields {

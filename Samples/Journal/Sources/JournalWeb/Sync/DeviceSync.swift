@@ -4,45 +4,46 @@ public import LFSSync
 public import Logging
 public import ServiceLifecycle
 
-/// Shares a journal with the account's other devices, as a service, and knows how that stands.
+/// The synchronization of a journal with the account's other devices, as a service with a state.
 ///
 /// ```swift
 /// let sync = try await DeviceSync(journal, options: SyncOptions(server: server) { token }, logger: logger)
 /// let group = ServiceGroup(services: [journal.lfs, sync, server], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// ```
 ///
-/// It never ends by itself: a server that is away, or that takes the token no more, is asked again.
+/// The service runs until the group stops: after an outage of the server, or if the server refuses the token, it tries
+/// again.
 public final class DeviceSync: Service {
-    /// What keeps rows from going and coming.
+    /// The reason why rows are not exchanged.
     enum Trouble: Hashable, Sendable {
-        /// The server is away or asks for patience.
+        /// The server is unreachable or asks for patience.
         case away(String)
-        /// It does not take the token.
+        /// The server refuses the token.
         case signedOut(String)
-        /// Something that waiting alone does not mend.
+        /// An error that waiting alone does not resolve.
         case stopped(String)
     }
 
     struct State: Hashable, Sendable {
-        /// When everything had gone and come last, since this process was started.
+        /// The time of the last complete exchange since the start of the process.
         var wholeAt: Date?
         var trouble: Trouble?
     }
 
-    /// Where the server is, as pages show it.
+    /// The address of the server, as pages show it.
     let serverName: String
     private let client: SyncClient
     private let logger: Logger
     private let retryDelay: Duration
     private let watched = Watched(State())
 
-    /// Opens sync. Nothing goes over the network yet.
+    /// Opens the synchronization without network access.
     ///
     /// - Parameters:
-    ///   - journal: what is shared.
-    ///   - options: the server, and the token of this device.
-    ///   - retryDelay: after what waiting alone does not mend, such as a token that is not taken.
-    ///   - logger: gets what goes wrong, never a token.
+    ///   - journal: The journal that is shared.
+    ///   - options: The server and the token of this device.
+    ///   - retryDelay: The delay after an error that waiting alone does not resolve, such as a refused token.
+    ///   - logger: The logger for failures. It never receives a token.
     /// - Throws: `SyncError`.
     public init(
         _ journal: DatabaseStorageService, options: SyncOptions, retryDelay: Duration = .seconds(15), logger: Logger
@@ -50,15 +51,16 @@ public final class DeviceSync: Service {
         client = try await SyncClient.open(journal.database, options: options)
         let port = options.server.port.map { ":\($0)" } ?? ""
         serverName = (options.server.host() ?? "") + port
-        (self.logger, self.retryDelay) = (logger, retryDelay)
+        self.logger = logger
+        self.retryDelay = retryDelay
     }
 
-    /// Shares until the group stops.
+    /// Synchronizes until the service group stops.
     public func run() async throws {
         await cancelWhenGracefulShutdown { [self] in
             while !Task.isCancelled {
                 await share()
-                // A new token may be there then.
+                // A new token may be available then.
                 try? await Task.sleep(for: retryDelay)
             }
         }
@@ -83,21 +85,21 @@ public final class DeviceSync: Service {
 
     private func note(_ trouble: Trouble) {
         guard watched.change({ $0.trouble = trouble }) else { return }
-        logger.notice("The journal is not shared with other devices now.", metadata: ["reason": "\(trouble)"])
+        logger.notice("The journal does not sync with other devices now.", metadata: ["reason": "\(trouble)"])
     }
 
     // MARK: What pages ask
 
     var state: State { watched.value }
 
-    /// The id of the account with a name; nil for nobody.
+    /// Returns the id of the account with a name; nil if it does not exist.
     ///
     /// - Throws: `SyncError`.
     func account(named name: String) async throws -> String? { try await client.account(named: name) }
 
-    /// The id of the account that the journal belongs to; nil before the server has told it.
+    /// Returns the id of the account that the journal belongs to; nil before the server has sent it.
     func ownAccount() async throws -> String? { try await client.ownAccount() }
 
-    /// Tells whenever the state has changed, until nobody listens.
+    /// Returns a stream with a value after each change of the state, until its consumer ends.
     func changes() -> AsyncStream<Void> { watched.changes() }
 }

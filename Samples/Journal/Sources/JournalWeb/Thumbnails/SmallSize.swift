@@ -1,23 +1,26 @@
 import LFSCache
 
-/// How large a picture is shown, when it is not shown as it is.
+/// The sizes of thumbnails and previews.
 enum SmallSize: CaseIterable, Sendable {
-    /// For the tiles of a page.
+    /// The size for the tiles of a page.
     case thumbnail
-    /// For a page with this picture alone.
+    /// The same on screens with two pixels for each unit.
+    case tile
+    /// The size for a page with only this picture.
     case preview
 
-    /// The longer edge, in pixels.
+    /// The longer edge in pixels.
     var edge: Int {
         switch self {
         case .thumbnail: 320
+        case .tile: 640
         case .preview: 1_440
         }
     }
 
     var kind: CacheKind {
         switch self {
-        case .thumbnail: .thumbnails
+        case .thumbnail, .tile: .thumbnails
         case .preview: .previews
         }
     }

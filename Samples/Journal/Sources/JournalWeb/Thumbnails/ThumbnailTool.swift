@@ -1,12 +1,13 @@
 import Foundation
 
-/// Makes small pictures with libvips, in processes of their own: nothing of a stranger's file is decoded in this one.
+/// A tool that creates thumbnails with libvips in separate processes, so that this process never decodes untrusted
+/// files.
 ///
-/// Each process has 20 seconds, 10 seconds of the processor and a gigabyte of memory, reads its standard input, writes
-/// into the folder that it is started in, and is first asked how large the picture is. Loaders that libvips itself does
-/// not trust are off (https://www.libvips.org/API/current/func.block_untrusted_set.html).
+/// Each process is limited to 20 seconds, 10 seconds of processor time and one gigabyte of memory. It reads its
+/// standard input and writes into its working folder. The dimensions of the picture are checked first. Loaders that
+/// libvips itself does not trust are disabled (https://www.libvips.org/API/current/func.block_untrusted_set.html).
 struct ThumbnailTool: Sendable {
-    /// How many pixels a picture may have.
+    /// The maximum number of pixels of a picture.
     static let maxPixels = 100_000_000
 
     private let limits: [String]
@@ -14,11 +15,12 @@ struct ThumbnailTool: Sendable {
     private let thumbnail: String
 
     /// - Parameters:
-    ///   - folder: where the programs of libvips are.
-    ///   - seconds: how long each process may take. It has half of that of the processor.
-    /// - Returns: nil when something of it is not installed.
+    ///   - folder: The folder of the programs of libvips.
+    ///   - seconds: The maximum duration of each process. Its processor time is limited to half of that.
+    /// - Returns: The tool, or nil if a program is not installed.
     init?(in folder: String = "/usr/bin", seconds: Int = 20) {
-        (header, thumbnail) = (folder + "/vipsheader", folder + "/vipsthumbnail")
+        header = folder + "/vipsheader"
+        thumbnail = folder + "/vipsthumbnail"
         let needed = [header, thumbnail, "/usr/bin/timeout", "/usr/bin/prlimit"]
         guard needed.allSatisfy(FileManager.default.isExecutableFile) else { return nil }
         limits = [
@@ -27,9 +29,9 @@ struct ThumbnailTool: Sendable {
         ]
     }
 
-    /// Makes the small picture of a file, in a folder, under a name that is not there yet.
+    /// Creates the thumbnail of a file in a folder, under a name that does not exist yet.
     ///
-    /// - Parameter edge: the longer one of the small picture, in pixels.
+    /// - Parameter edge: The longer edge of the thumbnail in pixels.
     /// - Throws: ``ThumbnailError``.
     func make(of source: URL, as name: String, edge: Int, in folder: URL) async throws {
         let header = try await run([self.header, "stdin"], input: source, in: folder)
@@ -41,7 +43,15 @@ struct ThumbnailTool: Sendable {
         guard result.status == 0 else { throw ThumbnailError.unreadable }
     }
 
-    /// The number of pixels in a line such as `320x200 uchar, 3 bands, srgb, pngload_source`.
+    /// Creates a file with one pixel, which has the average color of a thumbnail of this tool.
+    ///
+    /// - Throws: ``ThumbnailError``.
+    func makePixel(of source: URL, as name: String, in folder: URL) async throws {
+        let result = try await run([thumbnail, "stdin", "--size", "1x1!", "-o", name], input: source, in: folder)
+        guard result.status == 0 else { throw ThumbnailError.unreadable }
+    }
+
+    /// Returns the number of pixels in a line such as `320x200 uchar, 3 bands, srgb, pngload_source`.
     static func pixels(_ line: String) -> Int? {
         for word in line.split(separator: " ").prefix(2) {
             let sides = word.split(separator: "x", omittingEmptySubsequences: false).map { Int32($0) }
@@ -68,7 +78,7 @@ struct ThumbnailTool: Sendable {
         let (ends, ended) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in ended.finish() }
         try process.run()
-        // Whoever has asked may have gone: `timeout` ends the other one with itself.
+        // After a cancellation, `timeout` ends its child process together with itself.
         await withTaskCancellationHandler {
             for await _ in ends {}
         } onCancel: { [pid = process.processIdentifier] in
@@ -76,15 +86,15 @@ struct ThumbnailTool: Sendable {
         }
         process.waitUntilExit()
         try Task.checkCancellation()
-        // One short line, which the pipe holds without anybody reading.
+        // The output is one short line, which fits into the pipe's buffer.
         let text = output.fileHandleForReading.readData(ofLength: 4_096)
         return (process.terminationStatus, String(decoding: text, as: UTF8.self))
     }
 }
 
-/// Why there is no small picture.
+/// The reasons why a thumbnail cannot be created.
 enum ThumbnailError: Error {
-    /// The tool cannot read the file, or it has taken too long.
+    /// The tool cannot read the file, or has taken too long.
     case unreadable
     /// The picture has too many pixels.
     case tooLarge

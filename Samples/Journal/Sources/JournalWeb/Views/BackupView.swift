@@ -2,7 +2,7 @@ import Foundation
 import LFSBackup
 import LFSSettings
 
-/// Which folders are backed up, when, and how that stands.
+/// The view of the backup of folders: its settings and its state.
 struct BackupView: Sendable {
     struct Group: Sendable {
         let path: String
@@ -18,19 +18,20 @@ struct BackupView: Sendable {
     let state: String
     let trouble: String?
 
-    init(_ backup: FolderBackup, _ settings: StorageRouter, _ times: LocalTime) async throws {
+    init(_ backup: FolderBackup, settings: StorageRouter, times: LocalTime) async throws {
         var toggles = [
             SettingsView.Toggle(
-                "automatic", try await settings.get(.backupAutomatic), "Back up by itself", "Every 15 minutes."),
+                "automatic", isOn: try await settings.get(.backupAutomatic), label: "Back up automatically",
+                hint: "Every 15 minutes."),
             SettingsView.Toggle(
-                "charging", try await settings.get(.backupRequiresCharging), "Only with mains power",
-                "Where it backs up by itself, all uploads wait for it."),
+                "charging", isOn: try await settings.get(.backupRequiresCharging), label: "Only on mains power",
+                hint: "With automatic backups, all uploads wait for this."),
         ]
         if !backup.isOnFolder {
             toggles.append(
                 SettingsView.Toggle(
-                    "wifi", try await settings.get(.backupRequiresWiFi), "Only by cable or Wi-Fi",
-                    "Where it backs up by itself, all uploads wait for it."))
+                    "wifi", isOn: try await settings.get(.backupRequiresWiFi), label: "Only over cable or Wi-Fi",
+                    hint: "With automatic backups, all uploads wait for this."))
         }
         self.toggles = toggles
         delay = Int(try await settings.get(.backupDelay).components.seconds / 60)
@@ -38,21 +39,22 @@ struct BackupView: Sendable {
         groups = try await settings.get(.backupGroups).map { group in
             Group(
                 path: group.id, mode: group.mode == .include ? "included" : "excluded",
-                last: group.lastBackup.map { "whole \(times.day($0)) \(times.clock($0))" } ?? "")
+                last: group.lastBackup.map { " (last backup \(times.day($0)) \(times.clock($0)))" } ?? "")
         }
         hasGroups = !groups.isEmpty
         let now = backup.state
         trouble = now.trouble
         if now.isRunning {
-            state = "A backup is under way."
+            state = "A backup is running."
         } else if let report = now.report {
             let words = [
-                "\(Words.count(report.attached - report.shared, "new picture", "new pictures"))",
-                "\(report.unchanged) as before", "\(report.declined) deleted here", "\(report.failed) not readable",
+                "\(Words.count(report.attached - report.shared, one: "new picture", more: "new pictures"))",
+                "\(report.unchanged) unchanged", "\(report.declined) deleted in the journal",
+                "\(report.failed) unreadable",
             ]
             state = "The last backup: " + words.joined(separator: ", ") + "."
         } else {
-            state = "There was no backup since the journal was started."
+            state = "No backup has run since the journal was started."
         }
     }
 }

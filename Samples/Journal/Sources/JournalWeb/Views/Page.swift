@@ -1,4 +1,4 @@
-/// What all pages have in common, around what is special to one.
+/// The contents that all pages have in common.
 struct Page: Sendable {
     struct Link: Sendable {
         let path: String
@@ -6,26 +6,27 @@ struct Page: Sendable {
         let isCurrent: Bool
     }
 
-    /// What the style sheet knows the settings by.
+    /// The style sheet's classes for the settings.
     let classes: String
     let template: String
     let title: String
-    /// What the forms of the page carry.
+    /// The token in the forms of the page.
     let token: String
     let links: [Link]
-    /// Why the storage is of no use now.
+    /// The reason why the storage is unavailable.
     let outage: String
-    /// Why other devices hear of nothing now.
+    /// The reason why other devices do not receive changes.
     let sync: String
-    /// Whether the page listens to what happens.
+    /// Indicates that the page receives live updates.
     let isLive: Bool
-    /// Whether whoever sees it may see the other pages, too.
+    /// Indicates that the browser may see the other pages too.
     let isIn: Bool
     let hasPassword: Bool
     let content: any Sendable
 
     static let all = [
         (path: "/", name: "Today"), (path: "/timeline", name: "Timeline"), (path: "/pictures", name: "Pictures"),
-        (path: "/storage", name: "Storage"), (path: "/settings", name: "Settings"),
+        (path: "/how", name: "How it works"), (path: "/storage", name: "Storage"),
+        (path: "/settings", name: "Settings"),
     ]
 }

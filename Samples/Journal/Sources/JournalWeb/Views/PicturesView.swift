@@ -5,7 +5,7 @@ struct AlbumView: Sendable {
     let id: String
     let path: String
     let name: String
-    /// Whether another account has shared it.
+    /// Indicates that another account has shared the album.
     let isForeign: Bool
 
     init(_ album: Album, isForeign: Bool = false) {
@@ -16,48 +16,110 @@ struct AlbumView: Sendable {
     }
 }
 
-/// Pictures that stand together among others.
+/// A group of pictures in a part of the page.
 struct PictureGroupView: Sendable {
-    /// nil where pictures stand one after the other.
-    let heading: String?
-    /// The record whose they all are; nil where they may be of several.
-    let record: RecordView?
+    /// The day; nil if pictures are grouped by months or not at all.
+    let dayTitle: String?
+    /// The path and the first line of the record of all pictures; nil if they may belong to several records.
+    let record: String?
+    let headline: String
     private(set) var pictures: [PictureView]
 
-    /// - Parameter records: the records with their days, `2026-03-29`, in the order of the page.
-    static func groups(_ records: [(day: String, view: RecordView)], by grouping: PictureGrouping) -> [PictureGroupView]
-    {
+    static func groups(
+        _ images: [TimelineImage], by grouping: PictureGrouping, badges: BadgeMaker
+    ) -> [PictureGroupView] {
         var groups: [PictureGroupView] = []
-        for (day, view) in records {
-            let heading: String? =
-                switch grouping {
-                case .record, .day: day
-                case .month: String(day.prefix(7))
-                case .none: nil
-                }
-            if grouping != .record, let last = groups.last, last.heading == heading {
-                groups[groups.count - 1].pictures += view.pictures
+        for image in images {
+            let day = LocalTime(image.record.zone).day(image.record.start)
+            let title = grouping == .record || grouping == .day ? day : nil
+            let record = grouping == .record ? image.record.path : nil
+            let picture = PictureView(image, day: day, badges: badges)
+            if let last = groups.last, last.dayTitle == title, last.record == record {
+                groups[groups.count - 1].pictures.append(picture)
             } else {
                 groups.append(
                     PictureGroupView(
-                        heading: heading, record: grouping == .record ? view : nil, pictures: view.pictures))
+                        dayTitle: title, record: record, headline: RecordView.headline(image.record.comment),
+                        pictures: [picture]))
             }
         }
         return groups
     }
 }
 
+/// A part of a month, which is loaded when it is near the visible part of the page.
+struct PicturePartView: Sendable {
+    /// The month and the number of the part, such as `2026-03.0`.
+    let key: String
+    let path: String
+    /// The month, on its first part; nil if pictures are not grouped.
+    let heading: String?
+    /// The target of links to the month; nil for all parts but the first.
+    let anchor: String?
+    let count: Int
+    /// The number of pictures in words.
+    let amount: String
+    let groups: [PictureGroupView]
+    /// Indicates that the pictures are on the page.
+    let isFilled: Bool
+
+    /// The maximum number of pictures of a part.
+    static let size = 60
+
+    init(
+        _ month: MonthPlace, part: Int, count: Int, grouping: PictureGrouping, groups: [PictureGroupView]?
+    ) {
+        key = "\(month.text).\(part)"
+        path = "/pictures?month=\(month.text)&part=\(part)"
+        heading = part == 0 && grouping != .none ? month.name : nil
+        anchor = part == 0 ? "m-\(month.text)" : nil
+        self.count = count
+        amount = Words.count(count, one: "picture", more: "pictures")
+        self.groups = groups ?? []
+        isFilled = groups != nil
+    }
+}
+
+/// A link to a month.
+struct MonthLinkView: Sendable {
+    let anchor: String
+    let name: String
+}
+
 struct PicturesView: Sendable {
     let albums: [AlbumView]
-    /// Those of other accounts that cannot be read, and can be left.
+    /// The albums of other accounts that cannot be read and can be left.
     let unreadable: [UnreadableAlbumView]
-    /// Those into which pictures of this page can be put.
+    /// The albums that pictures of this page can be added to.
     let ownAlbums: [AlbumView]
     let hasAlbums: Bool
-    let groups: [PictureGroupView]
-    let older: String
-    let hasOlder: Bool
+    let months: [MonthLinkView]
+    let hasMonths: Bool
+    let parts: [PicturePartView]
+    /// The groups of the pictures that were found.
+    let found: [PictureGroupView]
+    /// The text that was searched for; empty for none.
+    let query: String
+    let isSearch: Bool
+    let foundText: String
+    /// The path of the next part, on a page with one part.
+    let nextPart: String?
     let isEmpty: Bool
+    let welcome: WelcomeView
+    /// The maximum size of a picture in bytes.
+    let limit: Int64
+}
+
+/// The first steps with an empty journal.
+struct WelcomeView: Sendable {
+    /// Indicates that the journal can be filled with sample records.
+    let canFill: Bool
+    let maxSize: String
+
+    init(_ options: WebOptions) {
+        canFill = options.fillDemo != nil
+        maxSize = Words.bytes(options.maxPictureByteCount)
+    }
 }
 
 struct UnreadableAlbumView: Sendable {
@@ -80,11 +142,11 @@ struct AlbumPageView: Sendable {
     let items: [Item]
     let isEmpty: Bool
     let isForeign: Bool
-    /// Whether it can be shared from here.
+    /// Indicates that the album can be shared from this page.
     let canShare: Bool
     let members: [AlbumMemberView]
     let hasMembers: Bool
-    /// What lets this account see an album of another one.
+    /// The membership by which this account sees another account's album.
     let mine: AlbumMemberView?
 }
 
@@ -95,16 +157,13 @@ struct AlbumMemberView: Sendable {
     let isMe: Bool
 
     init(_ member: AlbumMember, isMe: Bool) {
-        (id, name, self.isMe) = (member.id, member.name, isMe)
-        does = member.role == .editor ? "adds and takes out pictures" : "sees it"
+        id = member.id
+        name = member.name
+        self.isMe = isMe
+        does = member.role == .editor ? "can add and remove pictures" : "can view"
     }
 }
 
 struct LoginView: Sendable {
     let message: String?
-}
-
-struct ErrorView: Sendable {
-    let message: String?
-    let request: String
 }

@@ -1,11 +1,11 @@
 import Foundation
 import JournalStorage
 
-/// A tag as it is shown.
+/// The view of a tag.
 struct TagView: Sendable {
     let id: String
     let name: String
-    /// Six hexadecimal digits after a `#`, whatever was stored.
+    /// A `#` and six hexadecimal digits, whatever value is stored.
     let color: String
     let isChosen: Bool
 
@@ -22,7 +22,7 @@ struct TagView: Sendable {
     }
 }
 
-/// A record as a line of a list, and as the page of its own.
+/// A record as a line of a list, and as a page of its own.
 struct RecordView: Sendable {
     let id: String
     let path: String
@@ -30,22 +30,28 @@ struct RecordView: Sendable {
     let endClock: String
     let startText: String
     let endText: String
-    /// Milliseconds since 1970, for the running clock.
+    /// The milliseconds since 1970, for the running clock.
     let startNumber: Int
     let duration: String
     let isRunning: Bool
     let comment: String
-    /// The first line, for lists.
+    /// The first line of the comment, for lists.
     let headline: String
-    /// Named only where it is not that of the page.
+    /// The time zone; nil if its offset is equal to that of the page.
     let zone: String?
     let zoneName: String
     let tags: [TagView]
     let pictures: [PictureView]
     let hasPictures: Bool
+    /// The number of pictures that a line does not show, in words; nil if it shows all.
+    let further: String?
+
+    /// The maximum number of pictures in a line of a list.
+    static let maxPictures = 8
 
     init(
-        _ record: TimeRecord, tags: [Tag], images: [String: StoredImage], pageZone: TimeZone, now: Date
+        _ record: TimeRecord, tags: [Tag], images: [String: StoredImage], badges: BadgeMaker, pageZone: TimeZone,
+        now: Date
     ) {
         let times = LocalTime(record.zone)
         id = record.id.text
@@ -59,8 +65,7 @@ struct RecordView: Sendable {
         duration = Words.duration(record.duration(until: now))
         isRunning = record.isRunning
         comment = record.comment
-        let line = record.comment.split(separator: "\n").first.map(String.init) ?? ""
-        headline = line.isEmpty ? "No comment" : line.count > 120 ? line.prefix(120) + "…" : line
+        headline = Self.headline(record.comment)
         zoneName = record.timeZone
         self.zone =
             record.zone.secondsFromGMT(for: record.start) == pageZone.secondsFromGMT(for: record.start)
@@ -68,8 +73,20 @@ struct RecordView: Sendable {
         let known = Dictionary(tags.map { ($0.id, $0) }) { first, _ in first }
         self.tags = record.tags.compactMap { known[$0] }.map { TagView($0) }
         let day = times.day(record.start)
-        pictures = record.images.compactMap { name in images[name].map { PictureView(name, of: record, $0, day: day) } }
+        pictures = record.images.compactMap { name in
+            images[name].map { PictureView(name, of: record, image: $0, day: day, badges: badges) }
+        }
         hasPictures = !pictures.isEmpty
+        let left = record.images.count - pictures.count
+        further = left > 0 ? "and \(Words.count(left, one: "picture", more: "pictures")) more" : nil
+    }
+}
+
+extension RecordView {
+    /// Returns the first line of a comment.
+    static func headline(_ comment: String) -> String {
+        let line = comment.split(separator: "\n").first.map(String.init) ?? ""
+        return line.isEmpty ? "No comment" : line.count > 120 ? line.prefix(120) + "…" : line
     }
 }
 
@@ -85,6 +102,13 @@ struct TodayView: Sendable {
     let running: [RecordView]
     let isRunning: Bool
     let isEmpty: Bool
+    /// The place in the timeline after the shown records; nil if all records of the day are shown.
+    let older: String?
+    /// Indicates that the journal has no records at all.
+    let isNew: Bool
+    let welcome: WelcomeView
+    /// The maximum size of a picture in bytes.
+    let limit: Int64
     let tags: [TagView]
 }
 
@@ -96,10 +120,12 @@ struct TimelineView: Sendable {
 }
 
 struct RecordPageView: Sendable {
+    /// The picture whose deletion can be undone, on the page after it; nil for none.
+    let deleted: String?
     let record: RecordView
     let tags: [TagView]
     let maxSize: String
     let maxByteCount: Int64
-    /// What tells whether somebody has changed the comment in the form.
+    /// The hash that shows whether the comment was changed in the form.
     let commentMark: String
 }

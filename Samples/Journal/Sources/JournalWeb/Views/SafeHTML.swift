@@ -1,9 +1,9 @@
 import Mustache
 
-/// Escapes what templates show, scalar by scalar.
+/// A content type that escapes the text of templates, scalar by scalar.
 ///
-/// That of the template package looks at whole characters, and `"` with a combining mark behind it is another one than
-/// `"`: a comment could end an attribute with it.
+/// The content type of the template package compares whole characters, and `"` followed by a combining mark is another
+/// character than `"`: a comment could end an attribute with it.
 struct SafeHTML: MustacheContentType {
     static let name = "SAFE"
 

@@ -1,6 +1,6 @@
 /// The settings as a form.
 struct SettingsView: Sendable {
-    /// One of the words that a setting may be.
+    /// A word that a setting may have as its value.
     struct Option: Sendable {
         let value: String
         let name: String
@@ -21,8 +21,11 @@ struct SettingsView: Sendable {
         let was: String
         let isOn: Bool
 
-        init(_ name: String, _ isOn: Bool, _ label: String, _ hint: String) {
-            (self.name, self.isOn, self.label, self.hint) = (name, isOn, label, hint)
+        init(_ name: String, isOn: Bool, label: String, hint: String) {
+            self.name = name
+            self.isOn = isOn
+            self.label = label
+            self.hint = hint
             was = isOn ? "on" : "off"
         }
     }
@@ -32,11 +35,11 @@ struct SettingsView: Sendable {
     let tiles: Int
     let fewestTiles = Appearance.tiles.lowerBound
     let mostTiles = Appearance.tiles.upperBound
-    /// Whether there is a door that somebody could have come in by.
+    /// Indicates that browsers have to log in, so that they can be logged out.
     let hasPassword: Bool
-    /// nil where no folders may be named.
+    /// The backup of folders; nil if the server permits no folders.
     let backup: BackupView?
-    /// The settings that cannot be read; nil when all can.
+    /// The settings that cannot be read; nil if all can be read.
     let unreadable: String?
 
     init(_ appearance: Appearance, backup: BackupView?, hasPassword: Bool) {
@@ -44,30 +47,32 @@ struct SettingsView: Sendable {
         self.hasPassword = hasPassword
         choices = [
             Self.choice(
-                "theme", "Light or dark", appearance.theme,
-                [.system: "as the browser asks for", .light: "light", .dark: "dark"]),
-            Self.choice("color", "Colour", appearance.color, [:]),
+                "theme", label: "Light or dark", value: appearance.theme,
+                names: [.system: "same as the browser", .light: "light", .dark: "dark"]),
+            Self.choice("color", label: "Colour", value: appearance.color, names: [:]),
             Self.choice(
-                "grouping", "Pictures together by", appearance.grouping,
-                [.none: "nothing, one after the other"]),
+                "grouping", label: "Group pictures by", value: appearance.grouping,
+                names: [.none: "nothing"]),
         ]
         toggles = [
-            Toggle("colorful", appearance.isColorful, "Colours", "Without them pages are grey."),
-            Toggle("badges", appearance.showsBadges, "Tell where pictures are", "On each tile."),
-            Toggle("whole", appearance.showsWhole, "Whole pictures on tiles", "In their own proportions."),
+            Toggle("colorful", isOn: appearance.isColorful, label: "Colours", hint: "Otherwise pages are grey."),
+            Toggle("badges", isOn: appearance.showsBadges, label: "Show where pictures are", hint: "On each tile."),
             Toggle(
-                "preview", appearance.loadsPreview, "Load previews",
-                "On the page of a picture, in the place of a small one."),
+                "whole", isOn: appearance.showsWhole, label: "Whole pictures on tiles",
+                hint: "Without cropping."),
             Toggle(
-                "original", appearance.loadsOriginal, "Load originals",
-                "On the page of a picture. One that is on the storage alone is fetched for it."),
+                "preview", isOn: appearance.loadsPreview, label: "Load previews",
+                hint: "On the page of a picture, instead of the thumbnail."),
+            Toggle(
+                "original", isOn: appearance.loadsOriginal, label: "Load originals",
+                hint: "On the page of a picture. A picture without a local copy is downloaded."),
         ]
         tiles = appearance.tilesPerRow
         unreadable = appearance.unreadable.isEmpty ? nil : appearance.unreadable.joined(separator: ", ")
     }
 
     private static func choice<Value: RawRepresentable<String> & CaseIterable & Hashable>(
-        _ name: String, _ label: String, _ value: Value, _ names: [Value: String]
+        _ name: String, label: String, value: Value, names: [Value: String]
     ) -> Choice {
         Choice(
             name: name, label: label, was: value.rawValue,

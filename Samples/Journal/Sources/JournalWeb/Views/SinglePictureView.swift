@@ -3,28 +3,35 @@ import LFS
 /// A picture on a page of its own.
 struct SinglePictureView: Sendable {
     let fileID: String
-    /// Where what is shown comes from.
+    /// The path of the shown version.
     let source: String
-    /// Where the picture itself is.
+    /// The path of the original picture.
     let original: String
-    /// What is shown, in words.
+    /// A description of the shown version.
     let shown: String
     let size: String
     let badge: Badge
+    let place: PicturePlace
 
-    /// - Parameter makesSmall: whether there are previews and small pictures.
-    init(_ file: FileData, _ upload: Upload?, _ appearance: Appearance, makesSmall: Bool) {
-        (fileID, original) = ("\(file.id)", "/files/\(file.id)")
-        badge = Badge(file, upload)
+    /// - Parameter makesSmall: Indicates that previews and thumbnails are available.
+    init(_ file: FileData, badge: Badge, place: PicturePlace, appearance: Appearance, makesSmall: Bool) {
+        fileID = "\(file.id)"
+        original = "/files/\(file.id)"
+        self.badge = badge
+        self.place = place
         size = Words.bytes(file.byteCount)
         if badge.state == "elsewhere" {
-            (source, shown) = ("\(original)/thumbnail?elsewhere", "It is not here yet.")
+            source = "\(original)/thumbnail?elsewhere"
+            shown = "The picture is not available yet."
         } else if appearance.loadsOriginal || !makesSmall {
-            (source, shown) = (original, "This is the picture itself.")
+            source = original
+            shown = "This is the original."
         } else if appearance.loadsPreview {
-            (source, shown) = ("\(original)/preview", "This is a preview.")
+            source = "\(original)/preview"
+            shown = "This is a preview."
         } else {
-            (source, shown) = ("\(original)/thumbnail", "This is a small picture of it.")
+            source = "\(original)/thumbnail"
+            shown = "This is a thumbnail."
         }
     }
 }

@@ -2,24 +2,26 @@ import Foundation
 import JournalStorage
 import LFS
 
-/// A file that is not on the storage, and why.
+/// A file that is not on the storage, with the reason.
 struct WaitingView: Sendable {
     let fileID: String
     let name: String
+    /// The name, for the label of the badge.
+    let caption: String
     let record: String?
     let size: String
     let tries: String
     let badge: Badge
 
-    /// - Parameter whyAll: why no file is uploaded now; nil when some are.
-    init(_ image: StoredImage, whyAll: String?) {
+    init(_ image: StoredImage, badges: BadgeMaker) {
         let name = image.file.name.flatMap { ImageName($0) }
         fileID = "\(image.file.id)"
         self.name = image.file.name ?? "Picture without a name"
+        caption = self.name
         record = name.map { TimeRecord.path(of: $0.recordID) }
         size = Words.bytes(image.file.byteCount)
-        tries = Words.count(image.upload?.attempts ?? 0, "try", "tries")
-        badge = Badge(image.file, image.upload, whyAll: whyAll)
+        tries = Words.count(image.upload?.attempts ?? 0, one: "attempt", more: "attempts")
+        badge = badges.badge(image)
     }
 }
 
@@ -38,11 +40,11 @@ struct StorageView: Sendable {
     let isPaused: Bool
     let thumbnails: String
     let chart: ChartView
-    /// nil where the journal is on this device alone.
+    /// The synchronization; nil if the journal is only on this device.
     let devices: SyncView?
 }
 
-/// Uploads of the last hour as bars, and what waited as a line, in units of the drawing.
+/// The uploads of the last hour as bars, and the files that waited in each minute as a line, in units of the drawing.
 struct ChartView: Sendable {
     struct Bar: Sendable {
         let x: Int
@@ -69,8 +71,8 @@ struct ChartView: Sendable {
         let uploaded = minutes.map(\.uploaded).reduce(0, +)
         let most = minutes.map(\.waiting).max() ?? 0
         summary =
-            "\(Words.count(uploaded, "file was", "files were")) uploaded in the last hour; "
-            + "at the most \(most) waited at once."
+            "\(Words.count(uploaded, one: "file was", more: "files were")) uploaded in the last hour. "
+            + "At most \(most) waited in the same minute."
     }
 }
 
@@ -91,12 +93,13 @@ struct EvictionView: Sendable {
     init(_ report: EvictionReport, keep: Int64, isPreview: Bool) {
         self.isPreview = isPreview
         self.keep = keep
-        files = Words.count(report.evicted.files, "picture", "pictures")
+        files = Words.count(report.evicted.files, one: "picture", more: "pictures")
         size = Words.bytes(report.evicted.byteCount)
-        stays = StayReason.all.compactMap { reason in
+        stays = StayReason.allCases.compactMap { reason in
             report.stays[reason].map {
                 Stay(
-                    reason: Self.sentences[reason] ?? "\(reason)", files: Words.count($0.files, "picture", "pictures"),
+                    reason: Self.sentences[reason] ?? "\(reason)",
+                    files: Words.count($0.files, one: "picture", more: "pictures"),
                     size: Words.bytes($0.byteCount))
             }
         }
@@ -104,9 +107,9 @@ struct EvictionView: Sendable {
     }
 
     private static let sentences: [StayReason: String] = [
-        .notUploaded: "not on the storage yet", .orphaned: "of no record", .pinned: "pinned",
-        .named: "named by a rule", .contentType: "of a kind that stays", .recentlyUsed: "used a short time ago",
-        .unproven: "not proven by the storage", .inUse: "being read now", .fits: "need not go",
+        .notUploaded: "not on the storage yet", .orphaned: "without a record", .pinned: "pinned",
+        .named: "named by a rule", .contentType: "of a type that stays", .recentlyUsed: "used recently",
+        .unproven: "not confirmed by the storage", .inUse: "being read now", .fits: "within the limit",
     ]
 }
 
@@ -121,11 +124,11 @@ struct VerificationView: Sendable {
             message = finding.message
             outcome =
                 switch finding.outcome {
-                case .found: finding.repair == nil ? "found" : "found; a repair would mend it"
-                case .repaired: "mended"
-                case .underWay: "being mended in the background"
-                case .noted: "lost, and noted"
-                case .failed(let reason): "not mended: \(reason)"
+                case .found: finding.repair == nil ? "found" : "found, can be repaired"
+                case .repaired: "repaired"
+                case .underWay: "being repaired in the background"
+                case .noted: "lost, and recorded as lost"
+                case .failed(let reason): "not repaired: \(reason)"
                 }
         }
     }

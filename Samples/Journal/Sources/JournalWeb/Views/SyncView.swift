@@ -1,7 +1,7 @@
 import Foundation
 import LFSSync
 
-/// How the journal stands to the account's other devices.
+/// The state of the synchronization with the account's other devices.
 struct SyncView: Sendable {
     struct Line: Sendable {
         let what: String
@@ -14,44 +14,45 @@ struct SyncView: Sendable {
     let refused: Int
     let parked: Int
     let lines: [Line]
-    /// Why nothing goes or comes now, and what to do; nil when all is well.
+    /// The reason why no rows are exchanged, with the remedy; nil if the synchronization works.
     let trouble: String?
 
-    init(_ sync: DeviceSync, _ report: SyncReport, _ problems: [SyncProblem], _ times: LocalTime) {
+    init(_ sync: DeviceSync, report: SyncReport, problems: [SyncProblem], times: LocalTime) {
         let state = sync.state
         server = sync.serverName
         whole =
-            state.wholeAt.map { "\(times.day($0)) \(times.clock($0))" } ?? "not yet since the journal was started"
-        waiting = Words.count(report.pending, "change", "changes")
-        (refused, parked) = (report.rejected, report.parked)
+            state.wholeAt.map { "\(times.day($0)) \(times.clock($0))" } ?? "none since the journal was started"
+        waiting = Words.count(report.pending, one: "change", more: "changes")
+        refused = report.rejected
+        parked = report.parked
         lines = problems.map { problem in
             let name = Self.names[problem.table] ?? "A file"
             return Line(
-                what: problem.kind == .refused ? "\(name), refused" : "\(name), waiting to be shown",
+                what: problem.kind == .refused ? "\(name), refused" : "\(name), not shown yet",
                 reason: problem.reason)
         }
         let trouble = Self.trouble(state)
         self.trouble = trouble.isEmpty ? nil : trouble
     }
 
-    /// What every page says of it; empty when all is well.
+    /// Returns the sentence that every page shows about the state; empty if the synchronization works.
     static func trouble(_ state: DeviceSync.State) -> String {
         switch state.trouble {
         case nil: ""
         case .away(let reason):
-            "Other devices do not hear of changes now, and are told later. \(reason)"
+            "Sync with other devices is interrupted, and resumes automatically. \(reason)"
         case .signedOut:
             """
-            The sync server does not take this device's token any more. Make a new one there with 'lfs-server session \
-            add' and put it into the file of --sync-token-file; one from LFS_SYNC_TOKEN takes a restart of the journal.
+            The sync server refuses this device's token. Create a new one on the server with 'lfs-server session add', \
+            and write it to the file of --sync-token-file. If it comes from LFS_SYNC_TOKEN, restart the journal.
             """
-        case .stopped(let reason): "The journal is not shared with other devices now. \(reason)"
+        case .stopped(let reason): "The journal does not sync with other devices now. \(reason)"
         }
     }
 
     private static let names = [
-        "tag": "A tag", "record": "A record", "record_tag": "The tag of a record", "picture": "A picture",
-        "asset": "A picture of albums", "album": "An album", "album_asset": "The picture of an album",
-        "album_member": "Whom an album is shared with",
+        "tag": "A tag", "record": "A record", "record_tag": "A tag of a record", "picture": "A picture",
+        "asset": "A picture for albums", "album": "An album", "album_asset": "A picture in an album",
+        "album_member": "A member of an album",
     ]
 }

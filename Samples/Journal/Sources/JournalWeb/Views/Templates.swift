@@ -3,11 +3,11 @@ import HTTPTypes
 import Hummingbird
 import Mustache
 
-/// The pages as text with gaps, which are part of the program.
+/// The templates of the pages, which are part of the program.
 struct Templates: Sendable {
     private let library: MustacheLibrary
 
-    /// - Throws: the error of a template that cannot be read, which a test would have told.
+    /// - Throws: The error of a template that cannot be parsed, which a test would detect.
     init() throws {
         MustacheContentTypes.register(SafeHTML(), named: SafeHTML.name)
         var library = MustacheLibrary()
@@ -20,13 +20,19 @@ struct Templates: Sendable {
 
     private static let sources: [String: [UInt8]] = [
         "album": PackageResources.album_mustache, "error": PackageResources.error_mustache,
-        "layout": PackageResources.layout_mustache, "login": PackageResources.login_mustache,
+        "how": PackageResources.how_mustache, "inspector": PackageResources.inspector_mustache,
+        "layout": PackageResources.layout_mustache, "rows": PackageResources.rows_mustache,
+        "badge": PackageResources.badge_mustache, "lines": PackageResources.lines_mustache,
+        "login": PackageResources.login_mustache,
         "picture": PackageResources.picture_mustache, "pictures": PackageResources.pictures_mustache,
         "record": PackageResources.record_mustache, "row": PackageResources.row_mustache,
         "settings": PackageResources.settings_mustache, "storage": PackageResources.storage_mustache,
         "eviction": PackageResources.eviction_mustache,
-        "timeline": PackageResources.timeline_mustache, "today": PackageResources.today_mustache,
+        "tile": PackageResources.tile_mustache, "tiles": PackageResources.tiles_mustache,
+        "timeline": PackageResources.timeline_mustache, "trash": PackageResources.trash_mustache,
+        "today": PackageResources.today_mustache,
         "verification": PackageResources.verification_mustache, "view": PackageResources.view_mustache,
+        "welcome": PackageResources.welcome_mustache,
     ]
 
     func render(_ page: Page, status: HTTPResponse.Status = .ok) -> Response {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A value that pages show, and those who are told when it is another one.
+/// A value that pages show, with streams that report its changes.
 ///
-/// Owner of both: the mutex. Nobody is told within it.
+/// The mutex owns the value and the streams. Streams are informed outside of it.
 final class Watched<Value: Equatable & Sendable>: Sendable {
     private struct Owned {
         var value: Value
@@ -16,7 +16,7 @@ final class Watched<Value: Equatable & Sendable>: Sendable {
 
     var value: Value { owned.withLock { $0.value } }
 
-    /// - Returns: whether it is another value now.
+    /// - Returns: true if the value has changed.
     @discardableResult func change(_ body: (inout Value) -> Void) -> Bool {
         let watchers = owned.withLock { owned -> [AsyncStream<Void>.Continuation]? in
             let before = owned.value
@@ -27,7 +27,7 @@ final class Watched<Value: Equatable & Sendable>: Sendable {
         return watchers != nil
     }
 
-    /// Tells whenever the value has changed, until nobody listens.
+    /// Returns a stream with an element after each change of the value, until its consumer ends.
     func changes() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let id = owned.withLock { owned in

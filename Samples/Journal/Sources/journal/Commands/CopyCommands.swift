@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import JournalStorage
 
-/// Takes the journal of a folder in.
+/// The command that imports the journal of a folder.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Takes the journal of a folder into a database, or into another folder.",
-        discussion: "Doing it again does no harm: records and pictures that are there are written anew.")
+        commandName: "import", abstract: "Imports the journal of a folder into a database or another folder.",
+        discussion: "Importing again does no harm. It writes the same records and pictures again.")
 
-    @Argument(help: "The folder of the journal, with tags.json and records in it.")
+    @Argument(help: "The folder of the journal, which contains tags.json and the records.")
     var source: String
 
     @OptionGroup var target: TargetOptions
@@ -23,13 +23,13 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// Writes the journal of a database into a folder.
+/// The command that exports the journal of a database into a folder.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Writes the journal of a database into a folder.",
-        discussion: "Records and pictures that are in the folder and not in the database stay there.")
+        commandName: "export", abstract: "Exports the journal of a database into a folder.",
+        discussion: "Records and pictures that are only in the folder stay there.")
 
-    @Argument(help: "The folder; it is made if it is missing.")
+    @Argument(help: "The folder. It is created if it is missing.")
     var target: String
 
     @OptionGroup var database: DatabaseOptions
@@ -43,7 +43,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// What both have in common.
+/// The copy that both commands perform.
 private enum Copying {
     static func run(
         from source: any StreamingFileStorageService, to target: any StreamingFileStorageService

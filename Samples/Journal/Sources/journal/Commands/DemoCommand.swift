@@ -2,19 +2,19 @@ import ArgumentParser
 import Foundation
 import JournalStorage
 
-/// Fills a journal with something to look at.
+/// The command that fills a journal with demonstration data.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo", abstract: "Fills a journal with records and generated pictures, and ends.",
-        discussion: "The same seed gives the same records and pictures, counted back from now.")
+        commandName: "demo", abstract: "Fills a journal with sample records and generated pictures.",
+        discussion: "The same seed gives the same records and pictures. Their times count back from now.")
 
-    @Option(help: "How many records to make.")
+    @Option(help: "The number of records.")
     var records = 500
 
-    @Option(help: "How many pictures to make; they are spread over the records.")
+    @Option(help: "The number of pictures. They are spread over the records.")
     var pictures = 200
 
-    @Option(help: "What the records and pictures are made from.")
+    @Option(help: "The seed of the records and pictures.")
     var seed: UInt64 = 1
 
     @OptionGroup var target: TargetOptions

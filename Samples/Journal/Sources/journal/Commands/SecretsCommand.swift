@@ -4,29 +4,34 @@ import JournalStorage
 import JournalWeb
 import LFSSettings
 
-/// What nobody else may know of a journal: the keys to its bucket, and what its cookies are signed with.
+/// The command for the secrets of a journal: the credentials of its bucket, and the key that signs its cookies.
 struct SecretsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "secrets", abstract: "Keeps the keys to the bucket, and tells which secrets there are.",
-        discussion: "They are in a sealed file in the folder of --secrets. None of them is ever shown.",
+        commandName: "secrets", abstract: "Manages the journal's secrets, such as the bucket's credentials.",
+        discussion: """
+            An encrypted file in the folder of --secrets stores them. No command shows
+            them. Only this user can read the folder. Keep it away from the database and
+            its backups. The default is 'journal' in $XDG_STATE_HOME, or
+            ~/.local/state/journal.
+            """,
         subcommands: [Show.self, SetStorage.self, RemoveStorage.self, Adopt.self], defaultSubcommand: Show.self)
 
-    /// Says what to do where the secrets are others than before.
+    /// Adds the remedy to the error for secrets that have been replaced.
     static func explaining<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as SettingsError where error.code == .keychainReplaced {
             throw WebError(
                 .unusableFile,
-                """
-                The secrets of this journal are not in the folder where they were: put it back, or name it with \
-                --secrets. If they are gone for good, begin anew: \
-                journal secrets adopt --database FILE. (\(error.message))
-                """)
+                message: """
+                    The secrets of this journal are not in their folder. Restore it, or name it with \
+                    --secrets. If they are lost, create new ones with: \
+                    journal secrets adopt --database FILE. (\(error.message))
+                    """)
         }
     }
 
-    /// The journal that they are of.
+    /// The options that select a journal and its secrets.
     struct Options: ParsableArguments {
         @Option(help: ArgumentHelp("The SQLite database of the journal.", valueName: "file"))
         var database: String
@@ -43,22 +48,23 @@ struct SecretsCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells which secrets are kept, and none of them.")
+        static let configuration = CommandConfiguration(abstract: "Shows which secrets are stored, not their values.")
         @OptionGroup var options: Options
 
         func run() async throws {
             let settings = try await options.open()
             let isKept = try await SecretsCommand.explaining { try await settings.exists(.storageCredentials) }
-            Console.print("Keys to the bucket: \(isKept ? "kept" : "none")")
+            Console.print("Credentials of the bucket: \(isKept ? "stored" : "none")")
         }
     }
 
     struct SetStorage: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Keeps the keys to the bucket.",
+            abstract: "Stores the credentials of the bucket.",
             discussion: """
-                Reads them from the standard input, each on a line of its own: the id of the access key, the secret key
-                and, for temporary ones, the session token. What the environment says counts more.
+                Reads one value per line from the standard input: the access key id, the secret
+                access key and, for temporary credentials, the session token. Credentials in
+                the environment take precedence.
                 """)
         @OptionGroup var options: Options
 
@@ -70,32 +76,33 @@ struct SecretsCommand: AsyncParsableCommand {
                     accessKeyID: id, secretAccessKey: secret, sessionToken: token.isEmpty ? nil : token)
             else {
                 throw ValidationError(
-                    "These are no keys to a bucket. Give the id and the secret key, each on a line of its own.")
+                    "These are not credentials of a bucket. Give the access key id and the secret access key, "
+                        + "each on a line of its own.")
             }
             try await settings.set(credentials, for: .storageCredentials)
-            Console.print("The keys to the bucket are kept.")
+            Console.print("The credentials of the bucket are stored.")
         }
     }
 
     struct RemoveStorage: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes the keys to the bucket.")
+        static let configuration = CommandConfiguration(abstract: "Removes the credentials of the bucket.")
         @OptionGroup var options: Options
 
         func run() async throws {
             try await options.open().remove(.storageCredentials)
-            Console.print("The keys to the bucket are not kept any more.")
+            Console.print("The credentials of the bucket are removed.")
         }
     }
 
     struct Adopt: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Begins with new secrets, where those of before are gone for good.",
-            discussion: "All browsers have to log in again then, and the keys to the bucket have to be given again.")
+            abstract: "Creates new secrets after the previous ones were lost.",
+            discussion: "All browsers have to log in again. Set the credentials of the bucket again.")
         @OptionGroup var options: Options
 
         func run() async throws {
             try await options.open().adoptKeychain()
-            Console.print("The secrets begin anew.")
+            Console.print("The journal has new secrets.")
         }
     }
 }

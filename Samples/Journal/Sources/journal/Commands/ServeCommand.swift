@@ -6,21 +6,23 @@ import JournalWeb
 import LFS
 import LFSBackup
 import LFSCache
+import LFSServer
 import LFSSettings
 import Logging
 import MetricsText
 import ServiceLifecycle
 import UnixSignals
 
-/// Shows a journal in the browser, and takes what is written there.
+/// The command that serves a journal to browsers.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Shows the journal of a database in the browser.",
+        commandName: "serve", abstract: "Serves the journal of a database to the browser.",
+        usage: "journal serve --database <file> --storage <storage> [<options>]",
         discussion: """
-            It serves this machine alone, unless --listen says otherwise. Then it takes a password and TLS:
-            --password-file, --tls-certificate and --tls-key. With --sync it shows what the account's other devices
-            write, and they what is written here, at once or when the server is there again; they have to use the same
-            storage, since pictures go through that. SIGTERM and SIGINT end it, with nothing lost.
+            By default the journal is available only on this machine. An address of
+            --listen that other machines can reach requires --password-file,
+            --tls-certificate and --tls-key. All devices of --sync need the same storage.
+            SIGTERM and SIGINT end the journal without data loss.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -32,38 +34,58 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var folders: BackupArguments
 
     func run() async throws {
-        let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
+        // A free port would be another one after a restart.
+        if web.demo, Supervisor.restarts == nil, ListenAddress(web.listen)?.port != 0 {
+            return try await Supervisor().run()
+        }
+        let logger = Logger(label: "journal") { QuotingLogHandler.standardError(label: $0) }
         var options = try web.options(logger: logger)
         let argument = try StorageArgument(parsing: database.storage)
         options.storageName = argument.kind
-        // Before the manager opens: its instruments are made by the factory that is in effect then.
+        // Set this before the manager opens: its instruments are created by the factory that is then in effect.
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         options.metrics = { metrics.text() }
         let file = URL(filePath: database.database)
         let pool = try await DatabaseStorageService.openDatabase(at: file)
         let settings = try await JournalSettings.open(pool, secrets: database.secrets.folder(), logger: logger)
-        let storage = try await argument.open { settings }
+        var storage = try await argument.open { settings }
+        if web.demo {
+            let faults = DemoStorage(storage)
+            options.faults = faults
+            if let restarts = Supervisor.restarts {
+                Supervisor.followSupervisor()
+                options.restarts = restarts
+                options.killDemo = { Supervisor.requestKill() }
+            }
+            storage = faults
+        }
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
         lfsOptions.shutdownTimeout = .seconds(5)
         let journal = try await DatabaseStorageService.open(pool, options: lfsOptions)
-        try FormerThumbnails.remove(beside: file)
         try await journal.closing {
+            let filler = DemoFiller(journal, logger: logger)
+            if web.demo { filler.request() }
+            options.fillDemo = { _ in filler.request() }
             let cache = try await MediaCache.open(for: journal.database, options: .journal(logger: logger))
-            try await cache.closing { try await serve(journal, settings, cache, options, logger) }
+            try await cache.closing {
+                try await serve(
+                    journal, settings: settings, cache: cache, filler: filler, options: options, logger: logger)
+            }
         }
     }
 
     private func serve(
-        _ journal: DatabaseStorageService, _ settings: StorageRouter, _ cache: MediaCache, _ options: WebOptions,
-        _ logger: Logger
+        _ journal: DatabaseStorageService, settings: StorageRouter, cache: MediaCache, filler: DemoFiller,
+        options: WebOptions, logger: Logger
     ) async throws {
         let scheme = options.tls == nil ? "http" : "https"
         let sync = try await devices.open(journal, logger: logger)
         let backup = folders.open(
-            journal, settings, excluding: try ownPaths(), isOnFolder: try storageFolder() != nil, logger)
-        // Before the manager runs: none begins that has to wait.
+            journal, settings: settings, excluding: try ownPaths(), isOnFolder: try storageFolder() != nil,
+            logger: logger)
+        // Check the conditions before the manager runs, so that no upload begins that has to wait.
         try await backup?.look()
         let server = try await SecretsCommand.explaining {
             try await JournalServer(
@@ -73,9 +95,10 @@ struct ServeCommand: AsyncParsableCommand {
             }
         }
         var configuration = ServiceGroupConfiguration(
-            services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 } + [server],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // Ten seconds in all: whoever asks for the end kills soon after.
+            services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 }
+                + [filler, server],
+            gracefulShutdownSignals: EndSignals.all(), logger: logger)
+        // Ten seconds altogether, since service managers kill the process soon afterwards.
         configuration.maximumGracefulShutdownDuration = .seconds(7)
         configuration.maximumCancellationDuration = .seconds(3)
         let group = ServiceGroup(configuration: configuration)
@@ -87,7 +110,7 @@ struct ServeCommand: AsyncParsableCommand {
         return path
     }
 
-    /// What no backup takes: it is the journal's own.
+    /// Returns the journal's own paths, which no backup includes.
     private func ownPaths() throws -> [String] {
         let file = database.database
         let own: [String?] = [

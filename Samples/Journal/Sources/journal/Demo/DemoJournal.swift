@@ -1,10 +1,11 @@
 import Foundation
 import JournalStorage
 
-/// A made-up journal: some years of work and walks, told back from a day on.
+/// A generated journal: some years of work and walks before a given day.
 struct DemoJournal: Sendable {
     let tags: [Tag]
-    private let made: [(record: TimeRecord, pictures: [DemoPicture])]
+    /// The records with the seeds of their pictures.
+    private let made: [(record: TimeRecord, seeds: [UInt64])]
 
     private static let colors = ["#3a7bd5", "#2e8b57", "#c0392b", "#8e44ad", "#d68910", "#16a085"]
     private static let names = ["Work", "Garden", "Walk", "Reading", "Family", "Music"]
@@ -15,15 +16,15 @@ struct DemoJournal: Sendable {
     ]
 
     /// - Parameters:
-    ///   - records: how many records; the newest one runs.
-    ///   - pictures: how many pictures, up to three to a record as long as that is enough.
-    ///   - seed: gives the same journal again.
-    ///   - until: when the newest record started.
+    ///   - records: The number of records. The newest one is running.
+    ///   - pictures: The number of pictures: up to three for a record, or more if that is not enough.
+    ///   - seed: The seed. The same seed produces the same journal.
+    ///   - until: The start of the newest record.
     init(records: Int, pictures: Int, seed: UInt64, until: Date, timeZone: TimeZone) {
         var random = SeededGenerator(seed: seed)
         let tags = zip(Self.names, Self.colors).map { Tag(id: random.id(), name: $0, color: $1) }
         self.tags = tags
-        var made: [(record: TimeRecord, pictures: [DemoPicture])] = []
+        var made: [(record: TimeRecord, seeds: [UInt64])] = []
         var (start, left) = (until, pictures)
         for number in 0..<records {
             let seconds = Double(Int.random(in: 5...180, using: &random) * 60)
@@ -34,29 +35,70 @@ struct DemoJournal: Sendable {
             let share = (left + records - number - 1) / (records - number)
             let count = min(left, max(share, Int.random(in: 0...3, using: &random)))
             left -= count
-            made.append((record, (0..<count).map { _ in DemoPicture(seed: random.next()) }))
-            // Before it come a pause and a record that ends then.
+            made.append((record, (0..<count).map { _ in random.next() }))
+            // The preceding record ends before a pause.
             start -= Double(Int.random(in: 200...480, using: &random) * 60)
         }
         self.made = made
     }
 
+    /// Adds the tags, and the records with small drawings.
+    ///
     /// - Throws: ``FileStorageError``.
     func fill(_ journal: any StreamingFileStorageService) async throws {
-        let present = try await journal.loadTags()
-        let ids = Set(tags.map(\.id))
-        try await journal.saveTags(present.filter { !ids.contains($0.id) } + tags)
-        for (record, pictures) in made {
+        try await addTags(to: journal)
+        for (record, seeds) in made {
             try await journal.saveRecord(record)
-            for (index, picture) in pictures.enumerated() {
+            for (index, seed) in seeds.enumerated() {
                 guard let name = ImageName(recordID: record.id, index: index, fileExtension: "png") else { continue }
-                try await journal.saveImage(from: picture, for: record, filename: name.description)
+                try await journal.saveImage(from: DemoPicture(seed: seed), for: record, filename: name.description)
             }
         }
     }
+
+    /// Adds the tags, and the records with photographs, as many at the same time as there are processors. Without
+    /// libvips the pictures are small drawings.
+    ///
+    /// - Throws: ``FileStorageError``, ``DemoPhoto/Failure``.
+    func fillWithPhotos(_ journal: any StreamingFileStorageService) async throws {
+        guard DemoPhoto.isAvailable else { return try await fill(journal) }
+        try await addTags(to: journal)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var (running, number) = (0, 0)
+            for (record, seeds) in made {
+                if running >= ProcessInfo.processInfo.activeProcessorCount {
+                    try await group.next()
+                    running -= 1
+                }
+                let first = number
+                group.addTask { try await Self.add(record, with: seeds, first: first, to: journal) }
+                number += seeds.count
+                running += 1
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func add(
+        _ record: TimeRecord, with seeds: [UInt64], first: Int, to journal: any StreamingFileStorageService
+    ) async throws {
+        try await journal.saveRecord(record)
+        for (index, seed) in seeds.enumerated() {
+            guard let name = ImageName(recordID: record.id, index: index, fileExtension: "jpg") else { continue }
+            let photo = DemoPhoto(
+                seed: seed, number: first + index, date: record.start + Double(index), timeZone: record.zone)
+            try await journal.saveImage(try await photo.jpeg(), for: record, filename: name.description)
+        }
+    }
+
+    private func addTags(to journal: any StreamingFileStorageService) async throws {
+        let present = try await journal.loadTags()
+        let ids = Set(tags.map(\.id))
+        try await journal.saveTags(present.filter { !ids.contains($0.id) } + tags)
+    }
 }
 
-/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): numbers that are the same for the same seed.
+/// The generator SplitMix64 (https://prng.di.unimi.it/splitmix64.c), whose numbers are the same for the same seed.
 struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -70,7 +112,7 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
         return value ^ (value >> 31)
     }
 
-    /// UUID version 4 (RFC 9562, section 5.4).
+    /// Returns a UUID of version 4 (RFC 9562, section 5.4).
     mutating func id() -> UUID {
         var bytes = [next(), next()].flatMap { number in withUnsafeBytes(of: number.bigEndian, Array.init) }
         bytes[6] = bytes[6] & 0x0f | 0x40

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A generated picture: hills under a sky, as a PNG that is written row by row and never whole in memory.
+/// A generated picture: hills under a sky, as a PNG that is written row by row and is never completely in memory.
 struct DemoPicture: AsyncSequence, Sendable {
     let width: Int
     let height: Int
@@ -17,7 +17,8 @@ struct DemoPicture: AsyncSequence, Sendable {
 
     init(seed: UInt64, width: Int = 320, height: Int = 200) {
         var random = SeededGenerator(seed: seed)
-        (self.width, self.height) = (width, height)
+        self.width = width
+        self.height = height
         func color(_ range: ClosedRange<Double>) -> SIMD3<Double> {
             SIMD3(
                 Double.random(in: range, using: &random), Double.random(in: range, using: &random),
@@ -32,7 +33,7 @@ struct DemoPicture: AsyncSequence, Sendable {
         }
     }
 
-    /// How far down each hill begins, from 0 to 1, for each column.
+    /// The upper edge of each hill for each column, from 0 at the top to 1.
     private var skylines: [[Double]] {
         hills.map { hill in
             (0..<width).map {
@@ -41,8 +42,8 @@ struct DemoPicture: AsyncSequence, Sendable {
         }
     }
 
-    /// The bytes of one row: red, green and blue of each pixel.
-    private func row(_ y: Int, _ skylines: [[Double]]) -> [UInt8] {
+    /// Returns the bytes of one row: red, green and blue of each pixel.
+    private func row(_ y: Int, skylines: [[Double]]) -> [UInt8] {
         let depth = Double(y) / Double(height)
         let colors = [sky.0 + (sky.1 - sky.0) * depth] + hills.map { $0.color * (1.3 - 0.5 * depth) }
         let pixels = colors.map { color in
@@ -65,7 +66,7 @@ struct DemoPicture: AsyncSequence, Sendable {
             png = PNGWriter(width: picture.width, height: picture.height)
         }
 
-        /// The head, then some rows at a time, then the end.
+        /// Returns the head first, then some rows at a time, then the end.
         mutating func next() async throws -> Data? {
             if y < 0 {
                 y = 0
@@ -78,7 +79,7 @@ struct DemoPicture: AsyncSequence, Sendable {
             }
             var rows = Data()
             for _ in 0..<Swift.min(32, picture.height - y) {
-                rows += png.row(picture.row(y, skylines))
+                rows += png.row(picture.row(y, skylines: skylines))
                 y += 1
             }
             return rows

@@ -4,24 +4,24 @@ import JournalWeb
 import LFSSettings
 import Logging
 
-/// In which folders pictures may be looked for, as it is written on the command line.
+/// The command-line options for the folders in which pictures may be backed up.
 struct BackupArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A folder in which whoever looks at the journal may name folders of pictures to back up. Without it the "
-                + "page has no folders.", valueName: "folder"))
+            "A folder of picture folders that users can select for backup.",
+            valueName: "folder"))
     var backupRoot: [String] = []
 
     func validate() throws {
         guard backupRoot.allSatisfy({ $0.hasPrefix("/") && !$0.split(separator: "/").contains("..") }) else {
-            throw ValidationError("--backup-root takes the path of a folder from the first / on, without '..'.")
+            throw ValidationError("--backup-root has to be a path that begins with / and has no '..'.")
         }
     }
 
-    /// nil without `--backup-root`.
+    /// Returns the backup, or nil without `--backup-root`.
     func open(
-        _ journal: DatabaseStorageService, _ settings: StorageRouter, excluding own: [String], isOnFolder: Bool,
-        _ logger: Logger
+        _ journal: DatabaseStorageService, settings: StorageRouter, excluding own: [String], isOnFolder: Bool,
+        logger: Logger
     ) -> FolderBackup? {
         if backupRoot.isEmpty { return nil }
         return FolderBackup(

@@ -3,9 +3,9 @@ import Foundation
 import JournalStorage
 import LFS
 
-/// The database form of a journal.
+/// The options of a journal in a database.
 struct DatabaseOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The SQLite database of the journal; it is made if it is missing.", valueName: "file"))
+    @Option(help: ArgumentHelp("The journal's SQLite database. It is created if it is missing.", valueName: "file"))
     var database: String
 
     @Option(help: StorageArgument.help)
@@ -13,7 +13,7 @@ struct DatabaseOptions: ParsableArguments {
 
     @OptionGroup var secrets: SecretsOptions
 
-    // Not by the option itself, whose error would repeat what was written.
+    // The option itself is a text, since a parser's error would repeat the value.
     func validate() throws { _ = try StorageArgument(parsing: storage) }
 
     func open() async throws -> JournalSession {
@@ -21,15 +21,15 @@ struct DatabaseOptions: ParsableArguments {
     }
 }
 
-/// Either form of a journal, for commands that fill one.
+/// The options of a journal in a database or a folder, for commands that fill one.
 struct TargetOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The SQLite database of the journal; it is made if it is missing.", valueName: "file"))
+    @Option(help: ArgumentHelp("The journal's SQLite database. It is created if it is missing.", valueName: "file"))
     var database: String?
 
     @Option(help: StorageArgument.help)
     var storage: String?
 
-    @Option(help: ArgumentHelp("A plain folder for the journal, in the place of a database.", valueName: "folder"))
+    @Option(help: ArgumentHelp("A plain folder for the journal, instead of a database.", valueName: "folder"))
     var folder: String?
 
     @OptionGroup var secrets: SecretsOptions
@@ -38,7 +38,7 @@ struct TargetOptions: ParsableArguments {
         switch (database, storage, folder) {
         case (.some, .some(let storage), nil): _ = try StorageArgument(parsing: storage)
         case (nil, nil, .some): return
-        default: throw ValidationError("Write --database and --storage, or --folder alone.")
+        default: throw ValidationError("Give --database and --storage, or only --folder.")
         }
     }
 

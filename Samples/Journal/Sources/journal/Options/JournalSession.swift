@@ -41,7 +41,8 @@ enum JournalSession {
 }
 
 extension DatabaseStorageService {
-    /// Closes after the body, however that ends. The body's own error counts more than one of closing.
+    /// Closes the journal after the body has returned or thrown. An error of the body takes precedence over one of
+    /// closing.
     func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
         let result: Result
         do {

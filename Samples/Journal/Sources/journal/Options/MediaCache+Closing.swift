@@ -1,7 +1,7 @@
 import LFSCache
 
 extension MediaCache {
-    /// Closes after the body, however that ends: one that is open keeps a reset from its folder.
+    /// Closes the cache after the body has returned or thrown. An open cache would prevent the reset of its folder.
     func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             let result = try await body()

@@ -1,14 +1,13 @@
 import ArgumentParser
 import JournalWeb
 
-/// Where the secrets of a journal are.
+/// The option for the folder of a journal's secrets.
 struct SecretsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The folder of the secrets, for this user alone: not beside the database, and not in its backups. Else "
-                + "'journal' in $XDG_STATE_HOME, or ~/.local/state/journal.", valueName: "folder"))
+            "The folder of the secrets. See 'journal help secrets' for the default.", valueName: "folder"))
     var secrets: String?
 
-    /// - Throws: `SettingsError` where the environment has no place for them.
+    /// - Throws: `SettingsError` if the environment has no folder for them.
     func folder() throws -> SecretsFolder { try SecretsFolder(secrets) }
 }

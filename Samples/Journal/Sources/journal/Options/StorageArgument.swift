@@ -5,13 +5,13 @@ import LFSS3
 import LFSSettings
 import LFSStorage
 
-/// Where pictures are offloaded to, as it is written on the command line.
+/// The storage that pictures are offloaded to, as it is written on the command line.
 enum StorageArgument: Sendable, Equatable {
     case directory(path: String)
     case bucket(S3URL)
 
     static let help = ArgumentHelp(
-        "Where pictures are offloaded to: dir:PATH, or s3://bucket/prefix.", valueName: "storage")
+        "The storage of the pictures: dir:PATH or s3://bucket/prefix.", valueName: "storage")
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
     init(parsing text: String) throws {
@@ -24,11 +24,11 @@ enum StorageArgument: Sendable, Equatable {
                 throw ValidationError(error.message)
             }
         } else {
-            throw ValidationError("--storage names no storage. Write dir:PATH or \(S3URL.example).")
+            throw ValidationError("--storage is not valid. Write dir:PATH or \(S3URL.example).")
         }
     }
 
-    /// What the page calls it. Without the path and the bucket, which are nobody else's business.
+    /// The kind of storage that the page shows. The path and the name of the bucket are private.
     var kind: String {
         switch self {
         case .directory: "a folder"
@@ -36,11 +36,13 @@ enum StorageArgument: Sendable, Equatable {
         }
     }
 
-    /// Opens it, a bucket with what the command line, the environment, the secrets and the profile say, in this
-    /// order.
+    /// Opens the storage. A bucket takes its configuration from the command line, the environment, the secrets and the
+    /// profile, in this order.
     ///
-    /// - Parameter settings: opens those of the journal, which are asked where nothing else has keys.
-    /// - Throws: `StorageError` when it cannot be used, such as without keys; `SettingsError` for the secrets.
+    /// - Parameter settings: A closure that opens the journal's settings. It is called only if no other source has
+    ///   keys.
+    /// - Throws: `StorageError` if the storage cannot be used, for example without keys; `SettingsError` for the
+    ///   secrets.
     func open(_ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
         switch self {
         case .directory(let path): return try DirectoryStorage(at: URL(filePath: path, directoryHint: .isDirectory))
@@ -49,20 +51,22 @@ enum StorageArgument: Sendable, Equatable {
             options.usesProxyFromEnvironment = true
             let environment = try await Self.environment(url, settings)
             let storage = try S3Storage(url, options: options, environment: environment)
-            // Without keys every single picture would fail, each for itself.
+            // Without this check and without keys, each picture would fail separately.
             do {
                 try await storage.requireCredentials()
             } catch let error as StorageError where error.code == .unauthorized {
                 throw StorageError(
                     error.code,
-                    "\(error.message) Or keep them for this journal: journal secrets set-storage --database FILE.",
+                    message:
+                        "\(error.message) Or store them for this journal: journal secrets set-storage --database FILE.",
                     cause: error)
             }
             return storage
         }
     }
 
-    /// The variables of the process, with the keys that the journal keeps where neither they nor the URL name any.
+    /// Returns the environment variables. The keys in the journal's secrets are added if neither the environment nor
+    /// the URL specifies any.
     private static func environment(
         _ url: S3URL, _ settings: () async throws -> StorageRouter
     ) async throws -> [String: String] {
@@ -71,7 +75,7 @@ enum StorageArgument: Sendable, Equatable {
         guard url.profile == nil, names.allSatisfy({ environment[$0]?.isEmpty != false }),
             let kept = try await settings().getIfPresent(.storageCredentials)
         else { return environment }
-        // Not with the token of other keys.
+        // The session token of the environment belongs to other keys.
         return environment.filter { $0.key != "AWS_SESSION_TOKEN" }.merging(kept.variables) { $1 }
     }
 }

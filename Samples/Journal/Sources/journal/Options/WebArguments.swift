@@ -3,34 +3,37 @@ import Foundation
 import JournalWeb
 import Logging
 
-/// Where and for whom the page is served, as it is written on the command line.
+/// The command-line options of the web server.
 struct WebArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address and port. Port 0 is a free port.", valueName: "host:port"))
     var listen = "127.0.0.1:8080"
 
     @Option(help: ArgumentHelp("A file whose first line is the password.", valueName: "file"))
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("The certificate for TLS, a PEM file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The certificate chain for TLS, a PEM file.", valueName: "file"))
     var tlsCertificate: String?
 
-    @Option(help: ArgumentHelp("The key of the certificate, a PEM file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The private key of the certificate, a PEM file.", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("A further name by which browsers reach the server.", valueName: "name"))
+    @Option(help: ArgumentHelp("Another host name at which browsers reach the server.", valueName: "name"))
     var hostName: [String] = []
 
-    @Option(help: ArgumentHelp("How large a picture may be.", valueName: "MiB"))
+    @Option(help: ArgumentHelp("The maximum size of a picture.", valueName: "MiB"))
     var maxPicture = 64
+
+    @Flag(help: "Fill an empty journal with sample records, and show switches for faults of the storage.")
+    var demo = false
 
     func validate() throws { _ = try options(logger: Logger(label: "journal"), reads: false) }
 
-    /// - Parameter reads: whether the file of the password is read, or only the line checked.
+    /// - Parameter reads: Indicates that the file of the password is read. Otherwise only the command line is checked.
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
     func options(logger: Logger, reads: Bool = true) throws -> WebOptions {
         var options = WebOptions()
         guard let address = ListenAddress(listen) else {
-            throw ValidationError("--listen names no address. Write HOST:PORT, such as 127.0.0.1:8080.")
+            throw ValidationError("--listen is not an address. Write HOST:PORT, such as 127.0.0.1:8080.")
         }
         guard (1...100_000).contains(maxPicture) else {
             throw ValidationError("--max-picture has to be a number from 1 to 100000.")
@@ -42,7 +45,7 @@ struct WebArguments: ParsableArguments {
         switch (tlsCertificate, tlsKey) {
         case (let certificate?, let key?): options.tls = .init(certificate: certificate, key: key)
         case (nil, nil): break
-        default: throw ValidationError("--tls-certificate and --tls-key belong together.")
+        default: throw ValidationError("--tls-certificate and --tls-key belong together. Give both.")
         }
         if let passwordFile {
             options.password = reads ? try Self.password(passwordFile) : "is checked when it is read"
@@ -53,7 +56,7 @@ struct WebArguments: ParsableArguments {
 
     private static func password(_ path: String) throws -> String {
         guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            throw ValidationError("The file of the password, \(path), cannot be read.")
+            throw ValidationError("The password file \(path) cannot be read.")
         }
         return text.split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init) ?? ""
     }

@@ -105,7 +105,7 @@ def without_scripts(stage):
     window.open(tour.record)
     stage.expect("its pictures are seen", lambda: window.are_shown("#pictures img"))
     stage.check("and their badges", set(window.badges()) == {"remote"}, window.badges())
-    stage.check("the page tells what is missing", "takes JavaScript" in window.text("main"))
+    stage.check("the page tells what is missing", "requires JavaScript" in window.text("main"))
     stage.check("and does not show it", window.count("#drop") == 0 or not window.one("#drop").is_displayed())
     window.open("/timeline")
     days = window.text("#timeline")

@@ -26,14 +26,14 @@ def on_a_bucket(stage):
     window.submit("main form button")
     stage.expect("its local copy is freed", lambda: not server.local_copies(), seen=server.local_copies)
     window.open(path)
-    image = window.script("return document.querySelector('#pictures figure a').parentElement.dataset.original")
+    image = window.script("return document.querySelector('#pictures figure > a').parentElement.dataset.original")
     stage.check("it comes from the bucket, byte for byte", window.digest(image)
                 == hashlib.sha256(picture.read_bytes()).hexdigest())
     window.open(image)
     stage.expect("it is seen", window.are_shown)
     window.open(path)
     window.click("input[name=sure]")
-    window.submit("button.danger")
+    window.submit("section[aria-labelledby=delete-title] button")
     stage.expect("the object of a deleted record goes from the bucket", lambda: not bucket.objects(),
                  seen=bucket.objects)
     # The page of the record may look for itself once more before it is left.

@@ -32,6 +32,7 @@ def start(window, comment):
 
 def make_album(window, name):
     window.open("/pictures")
+    window.click("#actions summary")
     window.one("form[action='/albums'] input[name=name]").send_keys(name)
     window.submit("form[action='/albums'] button")
 
@@ -87,7 +88,7 @@ def offline(stage, sync, path):
     stage.check("the sync server ends at SIGTERM", sync.stop() == 0)
     for name, window in [("first", first), ("second", second)]:
         stage.expect(f"the {name} device's open page tells that the server is away",
-                     lambda: "are told later" in window.text("#sync"), 20, lambda: window.text("#sync"))
+                     lambda: "resumes automatically" in window.text("#sync"), 20, lambda: window.text("#sync"))
     save(first, comment="A long walk")
     save(second, tag="Rain")
     for window in stage.windows:
@@ -125,7 +126,7 @@ def two_accounts(stage):
         stage.record_with(*stage.pictures(2), comment="Ann's own")
         make_album(ann, "Summer")
         ann.click("input[name=picture]")
-        ann.submit("form#chosen button")
+        ann.submit(".selection button:not([formaction])")
         album = ann.location()
         ann.one("form.share input[name=name]").send_keys("bob")
         ann.submit("form.share button")
@@ -135,7 +136,7 @@ def two_accounts(stage):
         stage.check("which was not loaded again", is_same(bob))
         bob.open(album)
         stays(bob)
-        stage.expect("with its picture", lambda: bob.texts("#album [data-badge]") == ["remote"] and bob.are_shown(
+        stage.expect("with its picture", lambda: bob.badges("#album") == ["remote"] and bob.are_shown(
             "#album img"), 20)
         stage.check("without a way to change it", bob.count("#album button") == 0)
         bob.open("/timeline")
@@ -144,8 +145,8 @@ def two_accounts(stage):
         stays(bob)
         ann.open("/pictures")
         ann.driver.find_elements("css selector", "input[name=picture]")[1].click()
-        ann.submit("form#chosen button")
-        stage.expect("a picture that is added appears", lambda: bob.texts("#album [data-badge]") == ["remote"] * 2, 20)
+        ann.submit(".selection button:not([formaction])")
+        stage.expect("a picture that is added appears", lambda: bob.badges("#album") == ["remote"] * 2, 20)
         ann.submit("#album button")
         stage.expect("and goes when it is taken out", lambda: bob.count("#album figure") == 1, 20)
         bob.open("/pictures")

@@ -28,7 +28,7 @@ def storage_away(stage):
     stage.second.submit("form[action='/storage/pause'] button")
     stage.settle("the uploads are paused", lambda: "Uploads are paused" in stage.second.text("#waiting"))
     stage.first.choose(pictures[2])
-    stage.expect("while uploads are paused a picture waits", lambda: stage.first.badges()[2:] == ["waiting"])
+    stage.expect("while uploads are paused a picture waits", lambda: stage.first.badges()[2:] == ["held"])
     stage.expect("and the storage page tells why", lambda: "Uploads are paused." in stage.second.text(
         "#waiting .reason"))
     stage.second.submit("form[action='/storage/resume'] button")

@@ -39,7 +39,7 @@ def three_pictures(stage):
     no_picture.write_text("<html><script>alert(1)</script></html>")
     stage.first.drop(no_picture)
     stage.expect("what is no picture is refused with a sentence",
-                 lambda: "Only pictures are taken" in stage.first.text("#uploads .bad"),
+                 lambda: "Only pictures are accepted" in stage.first.text("#uploads .bad"),
                  seen=lambda: stage.first.text("#uploads"))
     stage.check("the browser complains of nothing else", not stage.first.complaints("status of 415"))
 

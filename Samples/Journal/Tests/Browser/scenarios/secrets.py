@@ -111,7 +111,7 @@ def keys_to_a_bucket(stage):
     said = run(server, "set-storage", lines=keys)
     stage.check("they are taken from the standard input", said.startswith("0: "), said)
     said = run(server, "show")
-    stage.check("they are told to be kept, and not shown", "kept" in said and keys[1] not in said, said)
+    stage.check("they are told to be kept, and not shown", "stored" in said and keys[1] not in said, said)
     run(server, "set-storage", lines=keys)
     server.start()
     window = stage.first

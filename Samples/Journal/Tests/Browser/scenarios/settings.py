@@ -74,15 +74,15 @@ def folders(stage):
     window.open("/settings")
     window.one("input[name=path]").send_keys("/etc")
     window.submit("#group button")
-    stage.check("a folder elsewhere is refused with a sentence", "is no folder in" in window.text("main"),
+    stage.check("a folder elsewhere is refused with a sentence", "is not a folder in" in window.text("main"),
                 window.text("main"))
     window.open("/settings")
     window.one("input[name=path]").send_keys(str(photos))
     window.submit("#group button")
     stage.check("a folder is on the list", str(photos) in window.text("#backup-state"))
     window.submit("#backup-state form[action$=run] button")
-    stage.expect("it is backed up, and the page tells so", lambda: "included whole" in window.text("#backup-state")
+    stage.expect("it is backed up, and the page tells so", lambda: "included (last " in window.text("#backup-state")
                  and "2 new pictures" in window.text("#backup-state"), 20, lambda: window.text("#backup-state"))
     window.open("/pictures")
     stage.expect("its pictures are those of the journal", lambda: window.count("figure") == 2 and window.are_shown())
-    stage.expect("and come to the storage", lambda: set(window.texts("[data-badge]")) == {"remote"}, 20)
+    stage.expect("and come to the storage", lambda: set(window.badges("main")) == {"remote"}, 20)

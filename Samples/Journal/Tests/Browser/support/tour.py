@@ -17,26 +17,27 @@ class Tour:
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         server.start()
         window.open("/pictures")
+        window.click("#actions summary")
         window.one("input[name=name]").send_keys("Holidays")
         window.submit("form[action='/albums'] button")
         stage.settle("there is an album", lambda: window.count(".albums a") == 1)
         self.album = window.script("return document.querySelector('.albums a').getAttribute('href')")
         stage.settle("the demo's pictures are remote", lambda: self._are_remote(window))
-        for box in window.driver.find_elements("css selector", "input[name=picture]")[:3]:
-            box.click()
-        window.submit("form#chosen button")
+        window.script("document.querySelectorAll('#chosen label.choose').forEach((one, place) => place < 3 && one.click())")
+        window.submit(".selection button:not([formaction])")
         stage.settle("the album has pictures", lambda: window.count("#album figure") == 3)
         self.record = stage.record_with(*stage.pictures(3), comment=f"A walk along the river. {LONG}")
+        self.file = window.script("return document.querySelector('[data-file]').dataset.file")
         self.waiting = stage.record(comment="Without the storage")
 
     @staticmethod
     def _are_remote(window):
         window.open("/pictures")
-        return set(window.texts("[data-badge]")) == {"remote"}
+        return set(window.badges("main")) == {"remote"}
 
     def pages(self):
-        return {"today": "/", "timeline": "/timeline", "record": self.record, "record that waits": self.waiting,
-                "pictures": "/pictures", "album": self.album, "storage": "/storage", "settings": "/settings",
+        return {"how": f"/how?file={self.file}", "inspector": f"/files/{self.file}/inspect", "today": "/", "timeline": "/timeline", "record": self.record, "record that waits": self.waiting,
+                "pictures": "/pictures", "recently deleted": "/trash", "album": self.album, "storage": "/storage", "settings": "/settings",
                 "free space": "/storage/free?keep=0",
                 "error": "/records/none"}
 

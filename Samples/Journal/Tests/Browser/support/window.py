@@ -55,8 +55,13 @@ class Window:
     def count(self, selector):
         return len(self.texts(selector))
 
-    def badges(self):
-        return self.texts("#pictures [data-badge]")
+    def badges(self, selector="#pictures"):
+        """The states of the badges in a part of the page, wherever the bytes are on this device."""
+        return [state.removesuffix("-only") for state in self.states(selector)]
+
+    def states(self, selector="#pictures"):
+        return self.script("return [...document.querySelectorAll(arguments[0])].map(one => one.dataset.state)",
+                           f"{selector} [data-badge]")
 
     def are_shown(self, selector="img"):
         """Whether all pictures have come, of which there has to be one."""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A built command, run as a person runs it. Its output goes to pipes.
+/// A built command, run as a user runs it. Its output goes to pipes.
 struct ChildProcess {
     struct Result {
         var status: Int32
@@ -12,16 +12,16 @@ struct ChildProcess {
     let output = Pipe()
     private let messages: URL
 
-    init(_ name: String, _ arguments: [String], in folder: URL, input: String? = nil) throws {
+    init(_ name: String, arguments: [String], in folder: URL, input: String? = nil) throws {
         messages = folder.appending(path: ".messages-\(UUID().uuidString)")
         try Data().write(to: messages)
-        // Beside the test bundle, where the package manager builds both.
+        // The package manager builds the command next to the test bundle.
         process.executableURL = URL(filePath: ProcessInfo.processInfo.arguments[0])
             .deletingLastPathComponent().appending(path: name)
         process.arguments = arguments
         process.currentDirectoryURL = folder
         if let input {
-            // A file, which whoever reads less of does not hold up.
+            // The input is a file, because a command that reads only a part of a pipe would block the writer.
             let file = folder.appending(path: ".input-\(UUID().uuidString)")
             try Data(input.utf8).write(to: file)
             process.standardInput = try FileHandle(forReadingFrom: file)
@@ -34,7 +34,7 @@ struct ChildProcess {
         try process.run()
     }
 
-    /// Reads its output to the end, and what it has ended with.
+    /// Reads the output to its end, and returns it with the exit status.
     func wait() throws -> Result {
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
@@ -46,13 +46,13 @@ struct ChildProcess {
     }
 
     static func run(
-        _ name: String, _ arguments: [String], in folder: URL, input: String? = nil
+        _ name: String, arguments: [String], in folder: URL, input: String? = nil
     ) async throws -> Result {
-        try await blocking { try ChildProcess(name, arguments, in: folder, input: input).wait() }
+        try await blocking { try ChildProcess(name, arguments: arguments, in: folder, input: input).wait() }
     }
 }
 
-/// Runs what waits for a process, where it holds none of Swift's own threads up.
+/// Runs a blocking call outside of Swift's own threads.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(with: Swift.Result(catching: body)) }

@@ -2,20 +2,20 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("The command", .timeLimit(.minutes(10)))
+@Suite("The command journal", .timeLimit(.minutes(10)))
 struct CommandTests {
     private func run(_ arguments: String..., in folder: URL) async throws -> ChildProcess.Result {
-        try await ChildProcess.run("journal", arguments, in: folder)
+        try await ChildProcess.run("journal", arguments: arguments, in: folder)
     }
 
-    @Test("demo fills a database; export and import give it back byte for byte")
+    @Test("A demo database is unchanged after an export and an import")
     func demo() async throws {
         try await withFolder { folder in
             let database = ["--database", "a.sqlite", "--storage", "dir:remote"]
             let filled = try await ChildProcess.run(
-                "journal", ["demo", "--records", "40", "--pictures", "9"] + database, in: folder)
+                "journal", arguments: ["demo", "--records", "40", "--pictures", "9"] + database, in: folder)
             #expect(filled.status == 0 && filled.output == "40 records, 9 pictures, 6 tags.\n", "\(filled)")
-            let out = try await ChildProcess.run("journal", ["export", "first"] + database, in: folder)
+            let out = try await ChildProcess.run("journal", arguments: ["export", "first"] + database, in: folder)
             #expect(out.status == 0 && out.output == "40 records, 9 pictures, 6 tags.\n", "\(out)")
             let taken = try await run(
                 "import", "first", "--database", "b.sqlite", "--storage", "dir:other", in: folder)
@@ -31,7 +31,7 @@ struct CommandTests {
         }
     }
 
-    @Test("demo fills a folder with real pictures, and a seed gives the same again")
+    @Test("A demo folder gets real pictures, which depend only on the seed")
     func folder() async throws {
         try await withFolder { folder in
             for name in ["a", "b"] {
@@ -43,7 +43,7 @@ struct CommandTests {
                 try CopyTests.files(folder.appending(path: name)).filter { $0.key.hasSuffix(".png") }
             }
             #expect(pictures[0].count == 4)
-            // Not by their paths: the months count back from now.
+            // The paths differ, because the months count back from the current one.
             #expect(Set(pictures[0].values) == Set(pictures[1].values))
             for picture in pictures[0].values {
                 #expect(picture.starts(with: [0x89, 0x50, 0x4e, 0x47]) && picture.count > 100_000)
@@ -54,7 +54,7 @@ struct CommandTests {
         }
     }
 
-    @Test("What is damaged is named on the standard error, with the status 3")
+    @Test("A damaged record is reported on the standard error with status 3")
     func damaged() async throws {
         try await withFolder { folder in
             let source = LocalFileStorageService(folder: folder.appending(path: "a"))
@@ -68,7 +68,7 @@ struct CommandTests {
     }
 
     @Test(
-        "A wrong command line is refused with a sentence and the status 64",
+        "A usage error is reported with status 64",
         arguments: [
             ["demo"], ["demo", "--folder", "a", "--database", "b"], ["demo", "--database", "b"],
             ["demo", "--folder", "a", "--records", "-1"], ["demo", "--folder", "a", "--records", "0"],
@@ -82,7 +82,7 @@ struct CommandTests {
         ])
     func wrong(_ arguments: [String]) async throws {
         try await withFolder { folder in
-            let result = try await ChildProcess.run("journal", arguments, in: folder)
+            let result = try await ChildProcess.run("journal", arguments: arguments, in: folder)
             #expect(result.status == 64 && result.messages.contains("Error: "), "\(result)")
             #expect(!result.messages.contains("S3CR3T"))
             let made = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }

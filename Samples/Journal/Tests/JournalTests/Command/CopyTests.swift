@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Import and export", .timeLimit(.minutes(10)))
 struct CopyTests {
-    /// A journal with all that is easily lost on the way.
+    /// Fills a journal with content that is easily lost in a copy.
     private func fill(_ journal: some StreamingFileStorageService) async throws {
         let tags = [Tag(name: "Ä / \"b\"", color: "#123456"), Tag(name: "🌱"), Tag(name: "")]
         try await journal.saveTags(tags)
@@ -19,12 +19,13 @@ struct CopyTests {
             try await journal.saveRecord(record)
             for index in [5, 0, 300] where number.isMultiple(of: 3) {
                 try await journal.saveImage(
-                    bytes(number * 9_001, seed: UInt8(number)), for: record, filename: record.image(index, "png"))
+                    bytes(number * 9_001, seed: UInt8(number)), for: record,
+                    filename: record.image(index, fileExtension: "png"))
             }
         }
     }
 
-    /// The bytes of all files of a folder that do not begin with a dot.
+    /// Returns the contents of all files of a folder whose names do not start with a dot.
     static func files(_ folder: URL) throws -> [String: Data] {
         var files: [String: Data] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where !path.hasPrefix(".") {
@@ -35,7 +36,7 @@ struct CopyTests {
         return files
     }
 
-    @Test("A folder that goes into a database and out again is the same byte for byte")
+    @Test("A folder is unchanged after a copy to a database and back")
     func roundTrip() async throws {
         try await withJournal(.database) { database in
             try await withFolder { folder in
@@ -52,8 +53,7 @@ struct CopyTests {
         }
     }
 
-    @Test(
-        "A journal that is copied twice is there once, in the order of the source", arguments: Implementation.allCases)
+    @Test("A journal that is copied twice exists once, in the order of the source", arguments: Implementation.allCases)
     func twice(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { target in
             try await withFolder { folder in
@@ -74,7 +74,7 @@ struct CopyTests {
         }
     }
 
-    @Test("What the target has besides stays", arguments: Implementation.allCases)
+    @Test("A copy keeps the other contents of the target", arguments: Implementation.allCases)
     func besides(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { target in
             try await withFolder { folder in
@@ -90,7 +90,7 @@ struct CopyTests {
         }
     }
 
-    @Test("A damaged record and a missing picture are named, and all else is copied")
+    @Test("A damaged record and a missing picture are reported, and the rest is copied")
     func damaged() async throws {
         try await withJournal(.folder) { source in
             try await withJournal(.database) { target in

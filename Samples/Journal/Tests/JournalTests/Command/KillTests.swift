@@ -6,32 +6,34 @@ import LFSStorage
 import Testing
 import WriterScript
 
-@Suite("Killed at any moment", .serialized, .timeLimit(.minutes(10)))
+@Suite("Kills at random moments", .serialized, .timeLimit(.minutes(10)))
 struct KillTests {
-    /// `JOURNAL_KILLS` sets another number of each implementation.
+    /// The number of kills per implementation. `JOURNAL_KILLS` sets another number.
     private static let kills = Int(ProcessInfo.processInfo.environment["JOURNAL_KILLS"] ?? "") ?? 60
 
-    @Test("No write that was through is lost, and none is there by half", arguments: Implementation.allCases)
+    @Test(
+        "After a kill, every confirmed write is complete, and no write is partial", arguments: Implementation.allCases)
     func kill(_ implementation: Implementation) async throws {
         var total = 0
         for round in 0..<Self.kills {
             try await withFolder { folder in
                 let seed = UInt64.random(in: 0...UInt64.max)
-                let through = try await write(implementation, seed, in: folder)
+                let through = try await write(implementation, seed: seed, in: folder)
                 total += through
                 try await check(
-                    implementation, seed, through, in: folder, "round \(round), seed \(seed), after \(through)")
+                    implementation, seed: seed, through: through, in: folder,
+                    round: "round \(round), seed \(seed), after \(through)")
             }
         }
         #expect(total > Self.kills * 10, "The kills came too early to show anything: \(total) writes were through.")
         print("\(implementation.rawValue): \(Self.kills) kills, \(total) writes through, 0 may be missing")
     }
 
-    /// Lets a process write, kills it, and returns how many writes it has told to be through.
-    private func write(_ implementation: Implementation, _ seed: UInt64, in folder: URL) async throws -> Int {
+    /// Starts a process that writes, kills it, and returns the number of confirmed writes.
+    private func write(_ implementation: Implementation, seed: UInt64, in folder: URL) async throws -> Int {
         try await blocking {
             let arguments = [implementation.rawValue, folder.path, "\(seed)"]
-            let child = try ChildProcess("journal-writer", arguments, in: folder)
+            let child = try ChildProcess("journal-writer", arguments: arguments, in: folder)
             let pipe = child.output.fileHandleForReading
             var through = 0
             let wanted = Int.random(in: 1...120)
@@ -40,7 +42,7 @@ struct KillTests {
                 if told.isEmpty { break }
                 through += told.count
             }
-            // Somewhere within the next writes: a busy moment of up to 6 ms, which is no wait for anything.
+            // The kill comes during one of the next writes. This busy loop of up to 6 ms waits for no event.
             let moment = ContinuousClock.now.advanced(by: .microseconds(Int.random(in: 0...6_000)))
             while ContinuousClock.now < moment {}
             Foundation.kill(child.process.processIdentifier, SIGKILL)
@@ -52,7 +54,7 @@ struct KillTests {
     }
 
     private func check(
-        _ implementation: Implementation, _ seed: UInt64, _ through: Int, in folder: URL, _ round: String
+        _ implementation: Implementation, seed: UInt64, through: Int, in folder: URL, round: String
     ) async throws {
         var script = WriterScript(seed: seed)
         for _ in 0..<through { _ = script.next() }
@@ -61,7 +63,7 @@ struct KillTests {
         switch implementation {
         case .folder:
             let journal = LocalFileStorageService(folder: folder.appending(path: "journal"))
-            try await compare(journal, before, script.state, round)
+            try await compare(journal, before: before, after: script.state, round: round)
             let left = try FileManager.default.contentsOfDirectory(
                 atPath: journal.folder.appending(path: ".temporary").path)
             #expect(left.isEmpty, "\(round): \(left)")
@@ -69,7 +71,7 @@ struct KillTests {
             let storage = try DirectoryStorage(at: folder.appending(path: "remote"))
             let journal = try await DatabaseStorageService.open(
                 at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: storage))
-            try await compare(journal, before, script.state, round)
+            try await compare(journal, before: before, after: script.state, round: round)
             try journal.lfs.start()
             try await journal.lfs.waitForUploads()
             _ = try await journal.lfs.waitForDeletions()
@@ -83,10 +85,10 @@ struct KillTests {
         }
     }
 
-    /// The write that was under way may be there or not; all that were through are.
+    /// Compares the journal with both states. The write in progress may be stored or not, all confirmed writes must be.
     private func compare(
-        _ journal: some StreamingFileStorageService, _ before: WriterScript.State, _ after: WriterScript.State,
-        _ round: String
+        _ journal: some StreamingFileStorageService, before: WriterScript.State, after: WriterScript.State,
+        round: String
     ) async throws {
         let found = try await WriterScript.State(of: journal)
         #expect(found == before || found == after, "\(round): \(found.difference(from: before))")

@@ -1,27 +1,29 @@
 import Foundation
 import Testing
 
-@Suite("The secrets of a journal, by the command", .timeLimit(.minutes(10)))
+@Suite("Secrets of a journal", .timeLimit(.minutes(10)))
 struct SecretsCommandTests {
     private static let secret = "S3CR3T/that+nobody+sees"
     private static let options = ["--database", "journal.sqlite", "--secrets", "state"]
 
     private func run(_ command: String, in folder: URL, input: String? = nil) async throws -> ChildProcess.Result {
-        try await ChildProcess.run("journal", ["secrets", command] + Self.options, in: folder, input: input)
+        try await ChildProcess.run("journal", arguments: ["secrets", command] + Self.options, in: folder, input: input)
     }
 
     private func withJournal(_ body: (URL) async throws -> Void) async throws {
         try await withFolder { folder in
             let made = try await ChildProcess.run(
                 "journal",
-                ["demo", "--records", "1", "--pictures", "0", "--database", "journal.sqlite", "--storage", "dir:a"],
+                arguments: [
+                    "demo", "--records", "1", "--pictures", "0", "--database", "journal.sqlite", "--storage", "dir:a",
+                ],
                 in: folder)
             #expect(made.status == 0, "\(made)")
             try await body(folder)
         }
     }
 
-    /// The files below a folder that have a text in them.
+    /// Returns the files below a folder that contain a text.
     private func files(with text: String, in folder: URL) throws -> [String] {
         let names = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String])
         return names.filter { name in
@@ -30,32 +32,32 @@ struct SecretsCommandTests {
         }
     }
 
-    @Test("Keys to a bucket are kept, told of without being shown, in no file as they are, and removed")
+    @Test("Keys of a bucket are stored encrypted, never shown, and removed on request")
     func kept() async throws {
         try await withJournal { folder in
-            #expect(try await run("show", in: folder).output == "Keys to the bucket: none\n")
+            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
             let set = try await run("set-storage", in: folder, input: "AKID\n\(Self.secret)\n")
-            #expect(set.status == 0 && set.output == "The keys to the bucket are kept.\n", "\(set)")
+            #expect(set.status == 0 && set.output == "The credentials of the bucket are stored.\n", "\(set)")
             let shown = try await run("show", in: folder)
-            #expect(shown.output == "Keys to the bucket: kept\n" && !shown.messages.contains(Self.secret))
+            #expect(shown.output == "Credentials of the bucket: stored\n" && !shown.messages.contains(Self.secret))
             #expect(try files(with: "AKID", in: folder) == [] && files(with: Self.secret, in: folder) == [])
             let mode = try FileManager.default.attributesOfItem(atPath: folder.appending(path: "state").path)
             #expect(mode[.posixPermissions] as? Int == 0o700)
             #expect(try await run("remove-storage", in: folder).status == 0)
-            #expect(try await run("show", in: folder).output == "Keys to the bucket: none\n")
+            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
         }
     }
 
-    @Test("What are no keys is refused, and nothing is kept", arguments: ["", "AKID\n", "AKID\na b\n", "A KID\nx\n"])
+    @Test("Invalid keys of a bucket are refused, not stored", arguments: ["", "AKID\n", "AKID\na b\n", "A KID\nx\n"])
     func wrong(_ input: String) async throws {
         try await withJournal { folder in
             let result = try await run("set-storage", in: folder, input: input)
             #expect(result.status == 64 && result.messages.contains("each on a line of its own"), "\(result)")
-            #expect(try await run("show", in: folder).output == "Keys to the bucket: none\n")
+            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
         }
     }
 
-    @Test("A folder that others may write to is refused with the command that mends it")
+    @Test("A secrets folder that others can write to is refused with the fix")
     func unsafe() async throws {
         try await withJournal { folder in
             let state = folder.appending(path: "state")
@@ -67,18 +69,19 @@ struct SecretsCommandTests {
         }
     }
 
-    @Test("Secrets that are gone are an error that names the way on, and none is made in their place")
+    @Test("Lost secrets are an error with advice, and are not replaced")
     func gone() async throws {
         try await withJournal { folder in
             #expect(try await run("set-storage", in: folder, input: "AKID\n\(Self.secret)\n").status == 0)
             try FileManager.default.removeItem(at: folder.appending(path: "state"))
-            // Without a certificate it would end right after the secrets, and for another reason.
+            // Without the certificate option, the command would stop after it has read the secrets, for another reason.
             let tls = ["--tls-certificate", "none.pem", "--tls-key", "none.pem"]
             let result = try await ChildProcess.run(
-                "journal", ["serve", "--storage", "dir:a", "--listen", "127.0.0.1:0"] + tls + Self.options, in: folder)
+                "journal", arguments: ["serve", "--storage", "dir:a", "--listen", "127.0.0.1:0"] + tls + Self.options,
+                in: folder)
             #expect(result.status == 1 && result.messages.contains("journal secrets adopt"), "\(result)")
             #expect(try await run("adopt", in: folder).status == 0)
-            #expect(try await run("show", in: folder).output == "Keys to the bucket: none\n")
+            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Concurrent access", .timeLimit(.minutes(10)))
 struct ConcurrencyTests {
-    @Test("Records that are saved at once are all there", arguments: Implementation.allCases)
+    @Test("Records that are saved concurrently are all stored", arguments: Implementation.allCases)
     func saves(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let records = try (0..<60).map { number in
@@ -18,7 +18,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("Updates of one record leave one of them, whole", arguments: Implementation.allCases)
+    @Test("Concurrent updates of a record leave one complete version", arguments: Implementation.allCases)
     func updates(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -39,7 +39,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("Who reads while others write sees whole records only", arguments: Implementation.allCases)
+    @Test("Concurrent reads return complete records only", arguments: Implementation.allCases)
     func reads(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -67,7 +67,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("A record that is deleted while its pictures come leaves none of them", arguments: Implementation.allCases)
+    @Test("A record that is deleted during a picture upload leaves no picture", arguments: Implementation.allCases)
     func deletion(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Errors", .timeLimit(.minutes(10)))
 struct ErrorTests {
-    /// Each error has one place where it is looked for, and a sentence.
+    /// Checks that the body throws an error of a kind, and that its message is a sentence.
     private func expect(
         _ kind: String, _ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
@@ -16,7 +16,7 @@ struct ErrorTests {
         #expect(!sentence.contains("Error Domain"), "\(sentence)", sourceLocation: sourceLocation)
     }
 
-    @Test("A folder that cannot be made is directoryCreationFailed", arguments: Implementation.allCases)
+    @Test("A folder that cannot be created is directoryCreationFailed", arguments: Implementation.allCases)
     func directoryCreationFailed(_ implementation: Implementation) async throws {
         try await withFolder { folder in
             try Data("a file".utf8).write(to: folder.appending(path: "blocked"))
@@ -54,7 +54,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("A record that is not there is fileNotFound", arguments: Implementation.allCases)
+    @Test("A missing record is fileNotFound", arguments: Implementation.allCases)
     func fileNotFound(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -71,7 +71,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("What is stored and is no record is decodingFailed", arguments: Implementation.allCases)
+    @Test("A stored record that cannot be decoded is decodingFailed", arguments: Implementation.allCases)
     func decodingFailed(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -85,8 +85,7 @@ struct ErrorTests {
         }
     }
 
-    @Test(
-        "A record that makes no sense is encodingFailed, and nothing of it is kept", arguments: Implementation.allCases)
+    @Test("An inconsistent record is encodingFailed, and is not stored", arguments: Implementation.allCases)
     func encodingFailed(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let good = try record("2026-03-01T10:00:00Z")
@@ -108,7 +107,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "A picture that cannot be written is imageWriteFailed, and nothing of it is kept",
+        "A picture that cannot be written is imageWriteFailed, and is not stored",
         arguments: Implementation.allCases)
     func imageWriteFailed(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
@@ -128,7 +127,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("A picture that is not there, or has lost its bytes, is imageNotFound", arguments: Implementation.allCases)
+    @Test("A picture that is missing or has lost its bytes is imageNotFound", arguments: Implementation.allCases)
     func imageNotFound(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -153,7 +152,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("A sentence shows no control characters of a name")
+    @Test("An error message contains no control characters of a name")
     func shown() {
         let error = FileStorageError.imageNotFound(name: "a\u{1b}[31m\u{202e}b\n", reason: "none")
         #expect(!"\(error)".unicodeScalars.contains { $0.value < 32 || $0.value == 0x202e })

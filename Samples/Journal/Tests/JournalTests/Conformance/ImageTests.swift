@@ -8,13 +8,13 @@ struct ImageTests {
         _ implementation: Implementation, _ body: (Subject, TimeRecord) async throws -> Void
     ) async throws {
         try await withJournal(implementation) { subject in
-            let record = try record("2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z")
+            let record = try record("2026-03-01T10:00:00Z", end: "2026-03-01T11:00:00Z")
             try await subject.journal.saveRecord(record)
             try await body(subject, record)
         }
     }
 
-    @Test("A picture comes back byte for byte, and its record names it", arguments: Implementation.allCases)
+    @Test("A saved picture is read back unchanged, and its record lists it", arguments: Implementation.allCases)
     func saved(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             for (index, count) in [0, 1, 700_000].enumerated() {
@@ -30,7 +30,7 @@ struct ImageTests {
         }
     }
 
-    @Test("A picture that is saved again takes the place of the first", arguments: Implementation.allCases)
+    @Test("A picture that is saved again replaces the first one", arguments: Implementation.allCases)
     func replaced(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             try await subject.journal.saveImage(bytes(9_000), for: record, filename: record.image(0))
@@ -40,7 +40,7 @@ struct ImageTests {
         }
     }
 
-    @Test("A deleted picture is gone, and the others stay", arguments: Implementation.allCases)
+    @Test("Deleting a picture keeps the others", arguments: Implementation.allCases)
     func deleted(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             for index in 0..<3 {
@@ -56,7 +56,7 @@ struct ImageTests {
         }
     }
 
-    @Test("A stale copy of a record takes no picture away and brings none back", arguments: Implementation.allCases)
+    @Test("An update with a stale record neither removes nor restores pictures", arguments: Implementation.allCases)
     func stale(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             var stale = record
@@ -75,7 +75,7 @@ struct ImageTests {
         }
     }
 
-    @Test("Pictures are in the order that their record names them in", arguments: Implementation.allCases)
+    @Test("Pictures have the order of their record", arguments: Implementation.allCases)
     func order(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             var record = record
@@ -88,7 +88,7 @@ struct ImageTests {
         }
     }
 
-    @Test("Streamed bytes are the same as those of one piece", arguments: Implementation.allCases)
+    @Test("A picture that is streamed is the same as one that is saved at once", arguments: Implementation.allCases)
     func streamed(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             let data = bytes(600_001)
@@ -102,7 +102,7 @@ struct ImageTests {
         }
     }
 
-    @Test("A stream goes on when its picture is replaced or deleted meanwhile", arguments: Implementation.allCases)
+    @Test("A stream continues while its picture is replaced or deleted", arguments: Implementation.allCases)
     func streamedMeanwhile(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             let data = bytes(600_001)
@@ -115,7 +115,7 @@ struct ImageTests {
         }
     }
 
-    @Test("When a stream breaks off, its error is told and nothing is kept", arguments: Implementation.allCases)
+    @Test("A failed stream reports its error and stores no picture", arguments: Implementation.allCases)
     func brokenStream(_ implementation: Implementation) async throws {
         struct LineIsDown: Error {}
         try await withRecord(implementation) { subject, record in
@@ -131,7 +131,7 @@ struct ImageTests {
         }
     }
 
-    @Test("While a stream is slow, everything else goes on", arguments: Implementation.allCases)
+    @Test("A slow stream does not block other operations", arguments: Implementation.allCases)
     func slowStream(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             let chunks = GatedChunks(bytes(10_000))
@@ -145,10 +145,10 @@ struct ImageTests {
         }
     }
 
-    @Test("Added pictures get names of their own, also at once", arguments: Implementation.allCases)
+    @Test("Added pictures get distinct names, also concurrently", arguments: Implementation.allCases)
     func added(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
-            try await subject.journal.saveImage(bytes(1), for: record, filename: record.image(7, "png"))
+            try await subject.journal.saveImage(bytes(1), for: record, filename: record.image(7, fileExtension: "png"))
             let names = try await withThrowingTaskGroup(of: String.self) { group in
                 for number in 0..<8 {
                     group.addTask {
@@ -163,7 +163,8 @@ struct ImageTests {
         }
     }
 
-    @Test("A picture's URL has its name, and leads nowhere else", arguments: Implementation.allCases)
+    @Test(
+        "The URL of a picture contains its name, or a placeholder if it is invalid", arguments: Implementation.allCases)
     func url(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             let url = subject.journal.imageURL(filename: record.image(0), for: record)
@@ -175,7 +176,7 @@ struct ImageTests {
         }
     }
 
-    @Test("A name that leads outside, or to anything else, is refused", arguments: Implementation.allCases)
+    @Test("An invalid picture name is refused", arguments: Implementation.allCases)
     func badNames(_ implementation: Implementation) async throws {
         try await withRecord(implementation) { subject, record in
             let other = try TimeRecord(start: instant("2026-03-01T10:00:00Z"))
@@ -207,7 +208,7 @@ struct ImageTests {
     }
 }
 
-/// Names that are none of a picture of a record.
+/// Names that are invalid for a picture of a record.
 enum BadNames {
     static func all(_ record: TimeRecord) -> [String] {
         let id = record.name

@@ -7,7 +7,7 @@ struct RangeTests {
     private static let noon = "2026-03-10T12:00:00Z"
     private static let two = "2026-03-10T14:00:00Z"
 
-    /// A record, and whether it belongs to the range from noon to two.
+    /// A record, and the expectation whether it belongs to the range from noon to two.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let start: String
@@ -35,10 +35,10 @@ struct RangeTests {
         Case(testDescription: "runs since its end", start: two, end: nil, belongs: false),
     ]
 
-    @Test("A range has what lies in it", arguments: Implementation.allCases, cases)
-    func range(_ implementation: Implementation, _ example: Case) async throws {
+    @Test("A range contains the records that overlap it", arguments: Implementation.allCases, cases)
+    func range(_ implementation: Implementation, example: Case) async throws {
         try await withJournal(implementation) { subject in
-            let record = try record(example.start, example.end)
+            let record = try record(example.start, end: example.end)
             try await subject.journal.saveRecord(record)
             let (from, to) = (try instant(Self.noon), try instant(Self.two))
             let found = try await subject.journal.loadRecords(from: from, to: to)
@@ -47,12 +47,12 @@ struct RangeTests {
         }
     }
 
-    @Test("A range over months comes in order, the running ones among the others", arguments: Implementation.allCases)
+    @Test("A range over several months is sorted and includes running records", arguments: Implementation.allCases)
     func months(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let records = [
-                try record("2026-01-31T23:00:00Z", "2026-02-01T01:00:00Z"), try record("2026-02-10T00:00:00Z"),
-                try record("2026-03-01T00:00:00Z", "2026-03-01T01:00:00Z"), try record("2026-03-05T00:00:00Z"),
+                try record("2026-01-31T23:00:00Z", end: "2026-02-01T01:00:00Z"), try record("2026-02-10T00:00:00Z"),
+                try record("2026-03-01T00:00:00Z", end: "2026-03-01T01:00:00Z"), try record("2026-03-05T00:00:00Z"),
             ]
             for record in records.reversed() { try await subject.journal.saveRecord(record) }
             let (from, to) = (try instant("2026-02-01T00:00:00Z"), try instant("2026-03-02T00:00:00Z"))
@@ -61,23 +61,23 @@ struct RangeTests {
         }
     }
 
-    @Test("A range that is empty or the wrong way round has nothing", arguments: Implementation.allCases)
+    @Test("An empty or reversed range contains no record", arguments: Implementation.allCases)
     func empty(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             try await subject.journal.saveRecord(try record("2026-03-10T10:00:00Z"))
-            try await subject.journal.saveRecord(try record("2026-03-10T12:00:00Z", "2026-03-10T12:00:00Z"))
+            try await subject.journal.saveRecord(try record("2026-03-10T12:00:00Z", end: "2026-03-10T12:00:00Z"))
             let (noon, two) = (try instant(Self.noon), try instant(Self.two))
             #expect(try await subject.journal.loadRecords(from: noon, to: noon) == [])
             #expect(try await subject.journal.loadRecords(from: two, to: noon) == [])
         }
     }
 
-    @Test("A record runs until it has an end, wherever it started", arguments: Implementation.allCases)
+    @Test("A record without an end is running, regardless of its start", arguments: Implementation.allCases)
     func running(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             var first = try record("2020-03-10T10:00:00Z")
             let second = try record("2026-03-10T10:00:00Z")
-            for record in [second, first, try record("2026-03-10T10:00:00Z", "2026-03-10T10:00:00Z")] {
+            for record in [second, first, try record("2026-03-10T10:00:00Z", end: "2026-03-10T10:00:00Z")] {
                 try await subject.journal.saveRecord(record)
             }
             #expect(try await subject.journal.loadRunningRecords() == [first, second])

@@ -16,11 +16,11 @@ struct RecordTests {
         }
     }
 
-    @Test("A record comes back as it was saved, in the next process too", arguments: Implementation.allCases)
+    @Test("A record is loaded as it was saved, also by the next process", arguments: Implementation.allCases)
     func saved(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             var record = try record(
-                "2026-03-01T10:00:00Z", "2026-03-01T11:30:00Z", comment: "A", tags: [UUID(), UUID()])
+                "2026-03-01T10:00:00Z", end: "2026-03-01T11:30:00Z", comment: "A", tags: [UUID(), UUID()])
             record.timeZone = "Asia/Tokyo"
             try await subject.journal.saveRecord(record)
             #expect(try await subject.journal.loadAllRecords() == [record])
@@ -31,7 +31,7 @@ struct RecordTests {
         }
     }
 
-    @Test("Times are kept to the millisecond", arguments: Implementation.allCases)
+    @Test("Times are stored to the millisecond", arguments: Implementation.allCases)
     func milliseconds(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             for milliseconds in [1, 122, 123, 499, 500, 999] {
@@ -45,14 +45,14 @@ struct RecordTests {
         }
     }
 
-    @Test("Records come in the order of their starts, and of their ids", arguments: Implementation.allCases)
+    @Test("Records are sorted by start and id", arguments: Implementation.allCases)
     func order(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let starts = [
                 "2026-03-01T10:00:00Z", "1999-12-31T23:59:59Z", "2026-02-28T10:00:00Z", "1582-10-10T00:00:00Z",
                 "9999-12-31T23:59:59Z", "2026-03-01T10:00:00Z", "1969-07-20T20:17:40Z",
             ]
-            var records = try starts.map { try record($0, $0) }
+            var records = try starts.map { try record($0, end: $0) }
             records.append(TimeRecord(start: Date(timeIntervalSince1970: -62_135_596_800)))
             for record in records { try await subject.journal.saveRecord(record) }
             let sorted = records.sorted { ($0.start, $0.name) < ($1.start, $1.name) }
@@ -60,18 +60,19 @@ struct RecordTests {
         }
     }
 
-    @Test("Saving a record again takes the place of the first", arguments: Implementation.allCases)
+    @Test("A record that is saved again replaces the first one", arguments: Implementation.allCases)
     func savedAgain(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             var record = try record("2026-03-01T10:00:00Z", comment: "First", tags: [UUID()])
             try await subject.journal.saveRecord(record)
-            (record.comment, record.tags) = ("Second", [])
+            record.comment = "Second"
+            record.tags = []
             try await subject.journal.saveRecord(record)
             #expect(try await subject.journal.loadAllRecords() == [record])
         }
     }
 
-    @Test("An update changes everything but the id", arguments: Implementation.allCases)
+    @Test("An update can change everything except the id", arguments: Implementation.allCases)
     func updated(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let other = try record("2026-03-01T09:00:00Z", comment: "Another")
@@ -79,13 +80,15 @@ struct RecordTests {
             for record in [record, other] { try await subject.journal.saveRecord(record) }
             record.start = try instant("2026-03-01T10:05:00Z")
             record.end = try instant("2026-03-01T10:06:00Z")
-            (record.comment, record.tags, record.timeZone) = ("Changed", [UUID(), UUID()], "America/New_York")
+            record.comment = "Changed"
+            record.tags = [UUID(), UUID()]
+            record.timeZone = "America/New_York"
             try await subject.journal.updateRecord(record)
             #expect(try await subject.journal.loadAllRecords() == [other, record])
         }
     }
 
-    @Test("A record that moves to another month moves with its pictures", arguments: Implementation.allCases)
+    @Test("A record that moves to another month takes its pictures along", arguments: Implementation.allCases)
     func moved(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             var record = try record("2026-03-31T23:59:59Z")
@@ -103,7 +106,7 @@ struct RecordTests {
         }
     }
 
-    @Test("A deleted record is gone with its pictures, and no other", arguments: Implementation.allCases)
+    @Test("Deleting a record deletes its pictures and no other record", arguments: Implementation.allCases)
     func deleted(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let (gone, kept) = (try record("2026-03-01T10:00:00Z"), try record("2026-03-01T11:00:00Z"))
@@ -134,7 +137,7 @@ struct RecordTests {
         }
     }
 
-    @Test("A damaged record is named, hides no other, and can be deleted only", arguments: Implementation.allCases)
+    @Test("A damaged record is reported, hides no other record, and can be deleted", arguments: Implementation.allCases)
     func damaged(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let (bad, good) = (try record("2026-03-01T10:00:00Z"), try record("2026-03-01T11:00:00Z"))

@@ -12,7 +12,7 @@ struct TagTests {
         }
     }
 
-    @Test("Tags come back as they were saved, in their order", arguments: Implementation.allCases)
+    @Test("Tags are loaded as they were saved, in their order", arguments: Implementation.allCases)
     func saved(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let tags = [Tag(name: "Work", color: "#112233"), Tag(name: "A walk"), Tag(name: "")]
@@ -24,7 +24,7 @@ struct TagTests {
         }
     }
 
-    @Test("Saved tags take the place of all earlier ones", arguments: Implementation.allCases)
+    @Test("Saved tags replace all earlier ones", arguments: Implementation.allCases)
     func replaced(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let (first, second) = (Tag(name: "First"), Tag(name: "Second"))
@@ -38,7 +38,7 @@ struct TagTests {
         }
     }
 
-    @Test("A tag that is twice in the list is refused, and the earlier ones stay", arguments: Implementation.allCases)
+    @Test("A duplicate tag is refused, and the earlier tags stay", arguments: Implementation.allCases)
     func twice(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let tag = Tag(name: "Work")

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Any text", .timeLimit(.minutes(10)))
+@Suite("Text", .timeLimit(.minutes(10)))
 struct TextTests {
     private static let texts = [
         "", " ", "\n\t\r\n", "quotes \" ' ` and \\ slashes / //", "</script><!-- & &amp; -->",
@@ -11,8 +11,9 @@ struct TextTests {
         "👩‍👩‍👧‍👦🏳️‍🌈🇪🇺", "\u{feff}with a mark", "\u{2028}\u{2029}", "\u{10ffff}", "${HOME} %s %00 {{comment}}",
     ]
 
-    @Test("A comment and a tag come back as they were, whatever they are", arguments: Implementation.allCases, texts)
-    func text(_ implementation: Implementation, _ text: String) async throws {
+    @Test(
+        "Comments and tags are stored unchanged, whatever text they contain", arguments: Implementation.allCases, texts)
+    func text(_ implementation: Implementation, text: String) async throws {
         try await withJournal(implementation) { subject in
             let tag = Tag(name: text, color: text)
             let record = try record("2026-03-01T10:00:00Z", comment: text, tags: [tag.id])
@@ -20,14 +21,14 @@ struct TextTests {
             try await subject.journal.saveRecord(record)
             let reopened = try await subject.reopened()
             let (tags, records) = (try await reopened.journal.loadTags(), try await reopened.journal.loadAllRecords())
-            // Equal texts of Swift may have other scalars.
+            // Swift strings can be equal although their scalars differ.
             #expect(tags.map { Array($0.name.utf8) } == [Array(text.utf8)] && tags == [tag])
             #expect(records.map { Array($0.comment.utf8) } == [Array(text.utf8)] && records == [record])
             try await reopened.close()
         }
     }
 
-    @Test("A text with the character U+0000 is refused, which SQLite would cut", arguments: Implementation.allCases)
+    @Test("A text with the character U+0000, which SQLite would cut, is refused", arguments: Implementation.allCases)
     func null(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z", comment: "before\u{0}after")
@@ -37,7 +38,7 @@ struct TextTests {
         }
     }
 
-    @Test("A comment of four million characters comes back", arguments: Implementation.allCases)
+    @Test("A comment of four million characters is stored unchanged", arguments: Implementation.allCases)
     func long(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record(
@@ -47,7 +48,7 @@ struct TextTests {
         }
     }
 
-    @Test("A record has as many tags as somebody gives it", arguments: Implementation.allCases)
+    @Test("A record can have hundreds of tags", arguments: Implementation.allCases)
     func manyTags(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z", tags: (0..<500).map { _ in UUID() })

@@ -14,7 +14,7 @@ struct AlbumTests {
     }
 
     private func asset(
-        _ database: DatabaseStorageService, _ seed: UInt8, owner: String = "ann", remote: String? = nil,
+        _ database: DatabaseStorageService, seed: UInt8, owner: String = "ann", remote: String? = nil,
         local: String? = nil
     ) async throws -> Asset {
         try await database.makeAsset(from: .bytes(bytes(100, seed: seed))) { file in
@@ -24,10 +24,20 @@ struct AlbumTests {
         }
     }
 
+    @Test("An album is loaded by its id with all its values")
+    func loaded() async throws {
+        try await withDatabase { _, database in
+            let album = Album(remoteID: "r", localID: "l", ownerID: "ann", name: "Best", createdAt: Self.day)
+            try await database.saveAlbum(album)
+            #expect(try await database.loadAlbum(album.id) == album)
+            #expect(try await database.loadAlbum(UUID()) == nil)
+        }
+    }
+
     @Test("An asset is found by each of its ids and by its checksum")
     func found() async throws {
         try await withDatabase { _, database in
-            let made = try await asset(database, 1, remote: "r1", local: "l1")
+            let made = try await asset(database, seed: 1, remote: "r1", local: "l1")
             #expect(try await database.loadAsset(remoteID: "r1") == made)
             #expect(try await database.loadAsset(localID: "l1", ownerID: "ann") == made)
             #expect(try await database.loadAsset(checksum: made.checksum, ownerID: "ann") == made)
@@ -36,27 +46,29 @@ struct AlbumTests {
         }
     }
 
-    @Test("The same bytes are one asset of an owner, and another one of the next")
+    @Test("Equal bytes are one asset per owner")
     func unique() async throws {
         try await withDatabase { _, database in
-            let first = try await asset(database, 1)
-            #expect(try await asset(database, 1) == first)
+            let first = try await asset(database, seed: 1)
+            #expect(try await asset(database, seed: 1) == first)
             let file = try await database.database.read { db in try FileData.fetchOne(db, key: first.fileID) }
             let copy = Asset(id: UUID(), ownerID: "ann", file: try #require(file), createdAt: Self.day)
             await #expect(throws: FileStorageError.self) { try await database.saveAsset(copy) }
-            let other = try await asset(database, 1, owner: "bob")
+            let other = try await asset(database, seed: 1, owner: "bob")
             #expect(other.checksum == first.checksum && other.id != first.id)
             #expect(try await database.loadAssets(of: "ann") == [first])
         }
     }
 
-    @Test("No two assets or albums have one remote id, and no two of one owner one local id")
+    @Test("Remote ids are unique, and local ids are unique per owner")
     func ids() async throws {
         try await withDatabase { _, database in
-            _ = try await asset(database, 1, remote: "r", local: "l")
-            await #expect(throws: FileStorageError.self) { try await asset(database, 2, owner: "bob", remote: "r") }
-            await #expect(throws: FileStorageError.self) { try await asset(database, 3, local: "l") }
-            _ = try await asset(database, 4, owner: "bob", local: "l")
+            _ = try await asset(database, seed: 1, remote: "r", local: "l")
+            await #expect(throws: FileStorageError.self) {
+                try await asset(database, seed: 2, owner: "bob", remote: "r")
+            }
+            await #expect(throws: FileStorageError.self) { try await asset(database, seed: 3, local: "l") }
+            _ = try await asset(database, seed: 4, owner: "bob", local: "l")
             let album = Album(remoteID: "r", localID: "l", ownerID: "ann", name: "A", createdAt: Self.day)
             try await database.saveAlbum(album)
             for (remote, local, owner) in [("r", "x", "bob"), ("x", "l", "ann")] {
@@ -70,13 +82,13 @@ struct AlbumTests {
         }
     }
 
-    @Test("An album shows its assets in its order, each once, and outlives none of them")
+    @Test("An album shows its assets in order, and its deletion keeps them")
     func album() async throws {
         try await withDatabase { _, database in
             var album = Album(ownerID: "ann", name: "Summer", createdAt: Self.day)
             try await database.saveAlbum(album)
             var assets: [Asset] = []
-            for seed in 1...3 { assets.append(try await asset(database, UInt8(seed))) }
+            for seed in 1...3 { assets.append(try await asset(database, seed: UInt8(seed))) }
             try await database.setAssets([2, 0, 1].map { assets[$0].id }, inAlbum: album.id)
             album.name = "Summer 2026"
             try await database.saveAlbum(album)
@@ -92,7 +104,7 @@ struct AlbumTests {
         }
     }
 
-    @Test("A picture that is an asset too stays until both are gone")
+    @Test("A picture that is also an asset stays until both are deleted")
     func shared() async throws {
         try await withDatabase { subject, database in
             let record = try record("2026-03-01T10:00:00Z")

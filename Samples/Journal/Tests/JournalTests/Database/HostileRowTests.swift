@@ -5,7 +5,8 @@ import Testing
 
 @testable import JournalStorage
 
-/// Rows with numbers that no journal writes. Another account of a shared album, or another program, may have.
+/// Rows with numbers that no journal writes. Another account of a shared album or another program may have written
+/// them.
 @Suite("Rows with extreme numbers", .timeLimit(.minutes(10)))
 struct HostileRowTests {
     static let extremes = [Int.max, .max - 1, 1 << 53, -1, .min]
@@ -19,25 +20,25 @@ struct HostileRowTests {
         }
     }
 
-    private func execute(_ sql: String, _ number: Int, _ database: DatabaseStorageService) async throws {
+    private func execute(_ sql: String, number: Int, database: DatabaseStorageService) async throws {
         try await database.database.write { db in try db.execute(sql: sql, arguments: [number]) }
     }
 
-    private func asset(_ seed: UInt8, _ database: DatabaseStorageService) async throws -> Asset {
+    private func asset(_ seed: UInt8, database: DatabaseStorageService) async throws -> Asset {
         try await database.makeAsset(from: .bytes(bytes(100, seed: seed))) { file in
             Asset(ownerID: "me", file: file, createdAt: Date(timeIntervalSince1970: 1_770_000_000))
         }
     }
 
-    @Test("Any position of a link lets pictures be added to its album and be sorted", arguments: extremes)
+    @Test("Albums accept and sort pictures despite extreme positions", arguments: extremes)
     func albums(_ position: Int) async throws {
         try await withDatabase { database, _ in
             let album = Album(ownerID: "me", name: "Summer", createdAt: Date(timeIntervalSince1970: 1_770_000_000))
             try await database.saveAlbum(album)
             var assets: [Asset] = []
-            for seed in 1...3 { assets.append(try await asset(UInt8(seed), database)) }
+            for seed in 1...3 { assets.append(try await asset(UInt8(seed), database: database)) }
             try await database.addAssets([assets[0].id], toAlbum: album.id)
-            try await execute("UPDATE album_asset SET position = ?", position, database)
+            try await execute("UPDATE album_asset SET position = ?", number: position, database: database)
             try await database.addAssets([assets[1].id, assets[2].id], toAlbum: album.id)
             #expect(Set(try await database.loadAssets(inAlbum: album.id)) == Set(assets))
             for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0]] {
@@ -47,15 +48,16 @@ struct HostileRowTests {
         }
     }
 
-    @Test("Any position of a picture lets pictures be added to its record", arguments: extremes)
+    @Test("Records accept pictures despite extreme positions", arguments: extremes)
     func positions(_ position: Int) async throws {
         try await withDatabase { database, record in
             try await database.saveImage(bytes(1), for: record, filename: record.image(0))
-            try await execute("UPDATE picture SET position = ?", position, database)
+            try await execute("UPDATE picture SET position = ?", number: position, database: database)
             let added = try await database.addImage(from: chunks(bytes(2)), for: record, fileExtension: "jpg")
             #expect(Set(try await database.loadRecord(record.id).images) == [record.image(0), added])
             for order in [[record.image(0), added], [added, record.image(0)]] {
-                try await execute("UPDATE picture SET position = ? WHERE number = 0", position, database)
+                try await execute(
+                    "UPDATE picture SET position = ? WHERE number = 0", number: position, database: database)
                 var sorted = try await database.loadRecord(record.id)
                 sorted.images = order
                 try await database.updateRecord(sorted)
@@ -64,28 +66,28 @@ struct HostileRowTests {
         }
     }
 
-    @Test("Any number of a picture lets pictures be added to its record, and replaces none", arguments: extremes)
+    @Test("Records accept pictures despite extreme picture numbers, and replace none", arguments: extremes)
     func numbers(_ number: Int) async throws {
         try await withDatabase { database, record in
             try await database.saveImage(bytes(1), for: record, filename: record.image(0))
             try await database.saveImage(bytes(2), for: record, filename: record.image(1))
-            try await execute("UPDATE picture SET number = ?", number, database)
+            try await execute("UPDATE picture SET number = ?", number: number, database: database)
             let added = try await database.addImage(from: chunks(bytes(3)), for: record, fileExtension: "jpg")
             #expect(added == record.image(2))
-            #expect(try await database.loadRecord(record.id).images == (0...2).map(record.image))
-            // Two devices gave one name.
+            #expect(try await database.loadRecord(record.id).images == (0...2).map { record.image($0) })
+            // Two devices gave the same name.
             let sql = "UPDATE picture SET name = '\(record.image(0))', number = ?"
-            try await execute(sql, number, database)
+            try await execute(sql, number: number, database: database)
             #expect(Set(try await database.loadRecord(record.id).images).count == 3)
         }
     }
 
-    @Test("Any position of a tag lets tags be added and sorted", arguments: extremes)
+    @Test("Tags can be added and sorted despite extreme positions", arguments: extremes)
     func tags(_ position: Int) async throws {
         try await withDatabase { database, record in
             let tags = [Tag(name: "A"), Tag(name: "B"), Tag(name: "C")]
             try await database.saveTags([tags[0]])
-            try await execute("UPDATE tag SET position = ?", position, database)
+            try await execute("UPDATE tag SET position = ?", number: position, database: database)
             try await database.addTag(tags[1])
             try await database.addTag(tags[2])
             #expect(Set(try await database.loadTags()) == Set(tags))
@@ -94,18 +96,18 @@ struct HostileRowTests {
             var tagged = record
             tagged.tags = [tags[0].id]
             try await database.updateRecord(tagged)
-            try await execute("UPDATE record_tag SET position = ?", position, database)
+            try await execute("UPDATE record_tag SET position = ?", number: position, database: database)
             tagged.tags = [tags[1].id, tags[0].id, tags[2].id]
             try await database.updateRecord(tagged)
             #expect(try await database.loadRecord(record.id).tags == tagged.tags)
         }
     }
 
-    @Test("An album of the journal's own with a wrong time is reported as damaged", arguments: [Int.max, .min])
+    @Test("An own album with an invalid time is reported as damaged", arguments: [Int.max, .min])
     func ownAlbum(_ time: Int) async throws {
         try await withDatabase { database, _ in
             try await database.saveAlbum(Album(ownerID: "me", name: "Summer", createdAt: Date()))
-            try await execute("UPDATE album SET createdAt = ?", time, database)
+            try await execute("UPDATE album SET createdAt = ?", number: time, database: database)
             await #expect(throws: FileStorageError.self) { try await database.loadAlbums(of: "me") }
         }
     }

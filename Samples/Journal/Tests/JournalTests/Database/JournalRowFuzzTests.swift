@@ -6,15 +6,15 @@ import Testing
 
 @testable import JournalStorage
 
-/// The rows of a journal are input: other devices, other accounts and other programs write them.
+/// The rows of a journal are untrusted input, because other devices, accounts and programs write them.
 ///
-/// `LFS_FUZZ_ROUNDS` sets how many values are written, `LFS_FUZZ_SEED` which.
+/// `LFS_FUZZ_ROUNDS` sets the number of written values, `LFS_FUZZ_SEED` sets the seed.
 @Suite("Fuzzed rows of a journal", .serialized, .timeLimit(.minutes(60)))
 struct JournalRowFuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let perJournal = 40
 
-    @Test("Any values in any rows lead to typed errors at most")
+    @Test("Random values in any row cause at most typed errors")
     func anyValue() async throws {
         let values = Self.environment["LFS_FUZZ_ROUNDS"].flatMap(Int.init) ?? 400
         let seed = Self.environment["LFS_FUZZ_SEED"].flatMap(UInt64.init) ?? 42
@@ -23,15 +23,15 @@ struct JournalRowFuzzTests {
             try await withJournal(.database) { subject in
                 let database = try #require(subject.database)
                 let record = try await prepare(database)
-                written += try await scribble(seed &+ UInt64(round), database)
-                await use(database, record)
+                written += try await scribble(seed &+ UInt64(round), database: database)
+                await use(database, record: record)
             }
         }
         #expect(written > values / 10)
     }
 
     private func prepare(_ database: DatabaseStorageService) async throws -> TimeRecord {
-        var record = try record("2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z")
+        var record = try record("2026-03-01T10:00:00Z", end: "2026-03-01T11:00:00Z")
         let tags = [Tag(name: "A"), Tag(name: "B")]
         try await database.saveTags(tags)
         record.tags = tags.map(\.id)
@@ -54,8 +54,8 @@ struct JournalRowFuzzTests {
         return record
     }
 
-    /// Everything that a journal does. What is refused is refused by an error.
-    private func use(_ database: DatabaseStorageService, _ record: TimeRecord) async {
+    /// Calls every operation of a journal. Errors are allowed.
+    private func use(_ database: DatabaseStorageService, record: TimeRecord) async {
         var records = [record]
         await tolerated { records += try await database.loadRecords(before: nil, limit: 10) }
         await tolerated { records += try await database.loadAllRecords() }
@@ -104,8 +104,8 @@ struct JournalRowFuzzTests {
         }
     }
 
-    /// - Returns: how many values the schema has let through.
-    private func scribble(_ seed: UInt64, _ database: DatabaseStorageService) async throws -> Int {
+    /// - Returns: the number of values that the schema accepted.
+    private func scribble(_ seed: UInt64, database: DatabaseStorageService) async throws -> Int {
         try await database.database.writeWithoutTransaction { db in
             var random = Numbers(state: seed)
             let columns = try Row.fetchAll(
@@ -137,12 +137,12 @@ struct JournalRowFuzzTests {
     }
 }
 
-/// Numbers and values that follow from a seed.
+/// A generator of numbers and values that depend only on the seed.
 private struct Numbers {
     var state: UInt64
 
     mutating func next(below limit: Int) -> Int {
-        // Knuth's linear congruential generator (MMIX); the upper bits are the better ones.
+        // Knuth's linear congruential generator (MMIX). The upper bits are more random.
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Int((state >> 33) % UInt64(limit))
     }

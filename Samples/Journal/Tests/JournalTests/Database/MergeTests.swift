@@ -6,26 +6,26 @@ import Testing
 
 @testable import JournalStorage
 
-/// What two devices have written without knowing of each other, in one database.
-@Suite("Rows of two devices", .timeLimit(.minutes(10)))
+/// The changes of two offline devices, in one database.
+@Suite("Merged rows of two devices", .timeLimit(.minutes(10)))
 struct MergeTests {
     private func run(_ body: (DatabaseStorageService, TimeRecord) async throws -> Void) async throws {
         try await withJournal(.database) { subject in
             let database = try #require(subject.database)
-            let record = try record("2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z")
+            let record = try record("2026-03-01T10:00:00Z", end: "2026-03-01T11:00:00Z")
             try await database.saveRecord(record)
             try await body(database, record)
         }
     }
 
-    @Test("Two pictures with one name are both seen, each under a name of its own, and stay so when one is deleted")
+    @Test("Two pictures with one name are shown under distinct, stable names")
     func pictures() async throws {
         try await run { database, record in
             for index in 0..<3 {
                 try await database.saveImage(
                     bytes(100, seed: UInt8(index)), for: record, filename: record.image(index))
             }
-            // As another device names its own.
+            // The name that another device gave its own picture.
             try await database.database.write { db in
                 try db.execute(sql: "UPDATE picture SET name = ?, number = 0", arguments: [record.image(0)])
             }
@@ -45,7 +45,7 @@ struct MergeTests {
         }
     }
 
-    @Test("Equal places in a list are in the order of the ids")
+    @Test("Entries with equal positions are sorted by id")
     func places() async throws {
         try await run { database, record in
             let tags = [Tag(name: "A"), Tag(name: "B"), Tag(name: "C")]
@@ -62,7 +62,7 @@ struct MergeTests {
         }
     }
 
-    @Test("A record whose end one device has set before the start of another one is read as one without a length")
+    @Test("A record whose merged end is before its start has zero length")
     func reversed() async throws {
         try await run { database, record in
             try await database.database.write { db in try db.execute(sql: "UPDATE record SET endedAt = startedAt - 5") }
@@ -71,7 +71,7 @@ struct MergeTests {
             let range = try await database.loadRecords(from: record.start, to: record.start.addingTimeInterval(1))
             #expect(range == [read])
             #expect(try await database.damagedRecords() == [])
-            // What it is read as is not written down with another change of it.
+            // The corrected end is not stored by another change of the record.
             try await database.updateRecord(record.id) { $0.comment = "Other" }
             func length() async throws -> Int? {
                 try await database.database.read { try Int.fetchOne($0, sql: "SELECT endedAt - startedAt FROM record") }
@@ -82,7 +82,7 @@ struct MergeTests {
         }
     }
 
-    @Test("Two assets with one checksum are both there, and the first counts")
+    @Test("Two assets with one checksum are both kept, and lookups return the first")
     func assets() async throws {
         try await run { database, record in
             var assets: [Asset] = []
@@ -99,7 +99,7 @@ struct MergeTests {
             let first = assets.map(\.id).min { $0.text < $1.text }
             #expect(try await database.loadAsset(checksum: checksum, ownerID: "me")?.id == first)
             #expect(try await database.loadAssets(of: "me").count == 2)
-            // Each can be changed still; a third one with the checksum is refused.
+            // Each asset can still be changed. A third one with the checksum is refused.
             for var asset in try await database.loadAssets(of: "me") {
                 asset.localID = "local \(asset.id.text)"
                 try await database.saveAsset(asset)
@@ -111,7 +111,7 @@ struct MergeTests {
         }
     }
 
-    @Test("What is saved again as it is changes no row, and one that is added changes no other")
+    @Test("Saving unchanged values changes no row, and an addition changes no other")
     func differences() async throws {
         try await run { database, record in
             let tags = [Tag(name: "A"), Tag(name: "B"), Tag(name: "C")]

@@ -7,11 +7,11 @@ import Testing
 
 @testable import JournalStorage
 
-@Suite("A journal of an earlier version", .timeLimit(.minutes(10)))
+@Suite("Migration of an earlier journal", .timeLimit(.minutes(10)))
 struct MigrationTests {
     private static let id = (1...9).map { "0197b214-ba2c-7c71-89d1-4bbb56a51d0\($0)" }
 
-    /// A database of `journal.v1` with something in each table, and the ids of its files.
+    /// Creates a database of `journal.v1` with a row in each table, and returns the ids of its files.
     private func earlier(_ file: URL, on storage: InMemoryStorage) async throws -> [FileID] {
         let pool = try DatabasePool(path: file.path)
         try JournalSchema.migrator.migrate(pool, upTo: "journal.v1")
@@ -42,7 +42,7 @@ struct MigrationTests {
         return files.map(\.id)
     }
 
-    @Test("Records, tags, pictures, albums and assets of the first version are all there after the second's migration")
+    @Test("Migration keeps records, tags, pictures, albums and assets")
     func whole() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "journal.sqlite")
@@ -77,7 +77,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("After the migration a file still goes with the last row that owns it")
+    @Test("After the migration, a file is deleted with the last row that owns it")
     func owners() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "journal.sqlite")
@@ -90,7 +90,7 @@ struct MigrationTests {
             let record = try #require(try await journal.loadAllRecords().first)
             try await journal.deleteRecord(record)
             _ = try await journal.lfs.waitForDeletions()
-            // The first picture is an asset, too.
+            // The first picture is also an asset.
             #expect(storage.keys.count == 2)
             let assets = try await journal.loadAssets(of: "me")
             #expect(Set(assets.map(\.fileID)) == [files[0], files[2]])
@@ -101,7 +101,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("Each table that travels can be synced, and all its rows of before wait to be sent")
+    @Test("Each synced table can be synced after the migration, and its rows are pending")
     func installed() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "journal.sqlite")
@@ -115,7 +115,7 @@ struct MigrationTests {
                 }
                 return try SyncReport.fetch(db)?.pending
             }
-            // 3 files, 2 tags, 2 records, 2 tags of one, 2 pictures, an album, 2 assets, 2 links.
+            // 3 files, 2 tags, 2 records, 2 tags of a record, 2 pictures, an album, 2 assets and 2 links.
             #expect(waiting == 16)
             try pool.close()
         }

@@ -6,9 +6,9 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("Pictures are offloaded", .timeLimit(.minutes(10)))
+@Suite("Offloading of pictures", .timeLimit(.minutes(10)))
 struct OffloadTests {
-    @Test("Pictures go to the storage in the background, can be evicted, and are still seen")
+    @Test("A picture is uploaded in the background and can be read after its eviction")
     func offloaded() async throws {
         try await withJournal(.database) { subject in
             let database = try #require(subject.database)
@@ -23,7 +23,7 @@ struct OffloadTests {
         }
     }
 
-    @Test("Each commit is synced")
+    @Test("Each commit is synced to disk")
     func durable() async throws {
         try await withJournal(.database) { subject in
             let database = try #require(subject.database).database
@@ -32,7 +32,7 @@ struct OffloadTests {
         }
     }
 
-    @Test("What is deleted or replaced goes from the storage as well")
+    @Test("Deleted and replaced pictures are deleted from the storage")
     func deleted() async throws {
         try await withJournal(.database) { subject in
             let database = try #require(subject.database)
@@ -54,7 +54,7 @@ struct OffloadTests {
         }
     }
 
-    @Test("While the storage is slow or away, pictures are saved and seen")
+    @Test("Pictures are saved and shown while the storage does not answer")
     func away() async throws {
         try await withFolder { folder in
             let gate = GatedStorage(InMemoryStorage())
@@ -74,7 +74,7 @@ struct OffloadTests {
         }
     }
 
-    @Test("A journal that was closed is whole in its one file, and one that a newer version has written is refused")
+    @Test("A closed journal is one complete file, and a newer version is refused")
     func closed() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "journal-closed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -6,11 +6,11 @@ import LFSStorage
 import Synchronization
 import Testing
 
-@Suite("Every query is by an index", .timeLimit(.minutes(10)))
+@Suite("Query plans", .timeLimit(.minutes(10)))
 struct QueryPlanTests {
     private static let tables = ["record", "record_tag", "tag", "picture", "album", "asset", "album_asset"]
 
-    /// The statements on the journal's tables that a database has run, with their arguments.
+    /// A record of the statements that a database has run on the journal's tables, with their arguments.
     private final class Statements: Sendable {
         private let all = Mutex<Set<String>>([])
 
@@ -22,7 +22,7 @@ struct QueryPlanTests {
         }
     }
 
-    @Test("What a page asks, and what a change does, reads no table from end to end")
+    @Test("Queries and changes read no table from end to end")
     func indexes() async throws {
         try await withFolder { folder in
             let statements = Statements()
@@ -39,7 +39,7 @@ struct QueryPlanTests {
             try await use(journal)
             let seen = statements.take().filter { sql in
                 let words = sql.split { !$0.isLetter && $0 != "_" }.map(String.init)
-                // A comment stands for the statement of a trigger, which belongs to LFS.
+                // A comment marks the statement of a trigger of LFS.
                 return !sql.hasPrefix("--") && ["SELECT", "INSERT", "UPDATE", "DELETE"].contains(words.first)
                     && words.contains(where: Self.tables.contains)
             }
@@ -48,7 +48,7 @@ struct QueryPlanTests {
                 let plan = try await pool.read { db in
                     try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)").compactMap { $0["detail"] as String? }
                 }
-                // The index of the running records has nothing but these.
+                // This index contains only the running records.
                 let allowed = ["SCAN CONSTANT ROW", "SCAN record USING INDEX record_running"]
                 let scans = plan.filter { $0.hasPrefix("SCAN") && !allowed.contains($0) && !$0.contains("(subquery") }
                 #expect(scans.isEmpty, "\(sql)\n\(plan.joined(separator: "\n"))")
@@ -57,9 +57,9 @@ struct QueryPlanTests {
         }
     }
 
-    /// Everything but what has to read all records or tags.
+    /// Calls every operation except those that must read all records or tags.
     private func use(_ journal: DatabaseStorageService) async throws {
-        var record = try record("2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z", tags: [UUID()])
+        var record = try record("2026-03-01T10:00:00Z", end: "2026-03-01T11:00:00Z", tags: [UUID()])
         try await journal.saveRecord(record)
         try await journal.saveImage(bytes(1), for: record, filename: record.image(0))
         record.images = [try await journal.addImage(from: chunks(bytes(2)), for: record, fileExtension: "jpg")]
@@ -67,13 +67,13 @@ struct QueryPlanTests {
         _ = try await journal.loadRecords(from: .distantPast, to: .distantFuture)
         _ = try await journal.loadRunningRecords()
         _ = try await journal.loadRecord(record.id)
-        for withImages in [false, true] {
-            for place in [nil, TimelinePlace(start: .distantFuture, id: record.id)] {
-                let page = try await journal.loadRecords(before: place, limit: 50, withImages: withImages)
-                #expect(page.map(\.id) == [record.id])
-            }
+        for place in [nil, TimelinePlace(start: .distantFuture, id: record.id)] {
+            #expect(try await journal.loadRecords(before: place, limit: 50).map(\.id) == [record.id])
         }
         _ = try await journal.storedImages(of: [record])
+        let month = try #require(try await journal.loadPictureMonths(in: .gmt).first)
+        let pictures = try await journal.loadPictures(from: month.start, to: month.end, limit: 10)
+        #expect(pictures.count == month.count && pictures.map(\.number) == [1, 2])
         _ = try await journal.loadImage(filename: record.image(0), for: record)
         let asset = try await journal.makeAsset(from: .bytes(bytes(3))) { [record] in
             Asset(remoteID: "r", localID: "l", ownerID: "ann", file: $0, createdAt: record.start)
@@ -88,7 +88,15 @@ struct QueryPlanTests {
         _ = try await journal.loadAsset(localID: "l", ownerID: "ann")
         try await journal.deleteAsset(asset.id)
         try await journal.deleteAlbum(album.id)
-        try await journal.deleteImage(filename: record.image(0), for: record)
+        let picture = try await journal.imageFile(filename: record.image(0), for: record).id
+        for _ in 0..<2 {
+            try await journal.trashImage(picture, for: record)
+            #expect(try await journal.loadDeletedImages(limit: 10).count == 1)
+            try await journal.restoreImage(picture)
+        }
+        try await journal.trashImage(picture, for: record)
+        #expect(try await journal.emptyTrash(before: .distantPast) == 0)
+        try await journal.deleteTrashedImage(picture)
         try await journal.deleteRecord(record)
     }
 }

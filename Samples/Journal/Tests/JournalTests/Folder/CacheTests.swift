@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The cache of a folder", .timeLimit(.minutes(10)))
 struct CacheTests {
-    /// A journal with one record and one tag, both of them loaded, and then both files changed behind its back.
+    /// Runs the body with one record and one tag that were loaded, and whose files were then changed outside of the
+    /// journal.
     private func withChangedFiles(_ body: (Subject, LocalFileStorageService, TimeRecord) async throws -> Void)
         async throws
     {
@@ -28,7 +29,7 @@ struct CacheTests {
             + [journal.loadRecord(all[0].id).comment] + journal.loadTags().map(\.name)
     }
 
-    @Test("The first load fills it, and it answers every query")
+    @Test("The first load fills the cache, which answers every query")
     func used() async throws {
         try await withChangedFiles { _, journal, _ in
             let found = try await comments(journal)
@@ -36,7 +37,7 @@ struct CacheTests {
         }
     }
 
-    @Test("invalidateCache drops it")
+    @Test("Invalidating the cache drops it")
     func invalidated() async throws {
         try await withChangedFiles { _, journal, _ in
             await journal.invalidateCache()
@@ -45,11 +46,11 @@ struct CacheTests {
         }
     }
 
-    @Test("Every change drops it", arguments: Change.allCases)
+    @Test("Every change drops the cache", arguments: Change.allCases)
     func mutated(_ change: Change) async throws {
         try await withChangedFiles { subject, journal, record in
             if change == .deleteImage {
-                // A picture that was there before the cache was filled: written by another instance.
+                // A picture that existed before the cache was filled. Another instance wrote it.
                 let other = LocalFileStorageService(folder: journal.folder)
                 try await other.saveImage(bytes(1), for: record, filename: record.image(0))
             }
@@ -59,7 +60,7 @@ struct CacheTests {
         }
     }
 
-    @Test("A change that fails drops it too")
+    @Test("A failed change drops the cache")
     func failed() async throws {
         try await withChangedFiles { _, journal, record in
             await #expect(throws: FileStorageError.self) {
@@ -73,7 +74,7 @@ struct CacheTests {
     enum Change: CaseIterable {
         case saveTags, saveRecord, updateRecord, deleteRecord, saveImage, streamImage, addImage, deleteImage
 
-        /// The comment of the record afterwards.
+        /// The expected comment of the record afterwards.
         var comment: String? {
             switch self {
             case .updateRecord: "before"

@@ -12,7 +12,7 @@ struct FolderLayoutTests {
         }.sorted()
     }
 
-    @Test("Nothing is made before something is written")
+    @Test("The folder is created by the first write")
     func nothing() async throws {
         try await withJournal(.folder) { subject in
             _ = try await subject.journal.loadAllRecords()
@@ -23,10 +23,10 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("Records and pictures lie in the month of their start in UTC, and folders come as needed")
+    @Test("Records and pictures are stored in the month of their start in UTC")
     func layout() async throws {
         try await withJournal(.folder) { subject in
-            // In Tokyo it is April already.
+            // In Tokyo, it is already April.
             var record = try record("2026-03-31T20:00:00Z")
             record.timeZone = "Asia/Tokyo"
             try await subject.journal.saveRecord(record)
@@ -44,13 +44,13 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("A record's file is JSON that people can read")
+    @Test("The file of a record is readable JSON")
     func json() async throws {
         try await withJournal(.folder) { subject in
             let id = try #require(UUID(uuidString: "0D9B8C1E-6A57-4E0C-9C9A-6C1B7C1F0A11"))
             let tag = try #require(UUID(uuidString: "11111111-2222-4333-8444-555555555555"))
             var record = try record(
-                "2026-03-29T01:30:00Z", "2026-03-29T02:00:00Z", id: id, comment: "A \"walk\"", tags: [tag])
+                "2026-03-29T01:30:00Z", end: "2026-03-29T02:00:00Z", id: id, comment: "A \"walk\"", tags: [tag])
             record.timeZone = "Europe/Berlin"
             try await subject.journal.saveRecord(record)
             let text = try String(contentsOf: subject.recordFile(record), encoding: .utf8)
@@ -74,7 +74,7 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("A record that somebody wrote by hand is read")
+    @Test("A record that was written by hand is loaded")
     func byHand() async throws {
         try await withJournal(.folder) { subject in
             let record = TimeRecord(start: try instant("2026-03-29T01:30:00Z"))
@@ -87,7 +87,7 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("Files of its owner's are left alone, and no links are followed")
+    @Test("Foreign files stay untouched, and links are not followed")
     func foreign() async throws {
         try await withJournal(.folder) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -111,7 +111,7 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("A picture without a record, and one that is missing, are named")
+    @Test("A picture without a record and a missing picture are reported")
     func findings() async throws {
         try await withJournal(.folder) { subject in
             let record = try record("2026-03-01T10:00:00Z")
@@ -127,12 +127,12 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("What a killed process has left is removed by the next, and what another one writes is not")
+    @Test("Leftovers of a killed process are removed, and current writes are kept")
     func leftovers() async throws {
         try await withJournal(.folder) { subject in
             let record = try record("2026-03-01T10:00:00Z")
             try await subject.journal.saveRecord(record)
-            // A picture whose record was not told of it, and the note of it.
+            // A picture that its record does not list, and the note about it.
             let month = subject.recordFile(record).deletingLastPathComponent()
             try bytes(1).write(to: month.appending(path: record.image(3)))
             for name in ["\(record.name)~1", "picture~2"] {
@@ -151,7 +151,7 @@ struct FolderLayoutTests {
         }
     }
 
-    @Test("The folder is Documents/Journal unless somebody says otherwise")
+    @Test("The default folder is Documents/Journal")
     func defaultFolder() {
         let home = FileManager.default.homeDirectoryForCurrentUser.path
         #expect(LocalFileStorageService().folder.path == "\(home)/Documents/Journal")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Chunks of which the second one waits until a gate is opened.
+/// A sequence whose second chunk waits until a gate is opened.
 struct GatedChunks: AsyncSequence, Sendable {
     let first: Data
     private let arrived = AsyncStream<Void>.makeStream()
@@ -8,10 +8,10 @@ struct GatedChunks: AsyncSequence, Sendable {
 
     init(_ first: Data) { self.first = first }
 
-    /// Returns when somebody has taken the first chunk and asks for more.
+    /// Returns when a reader has taken the first chunk and asks for the next one.
     func waitForReader() async { for await _ in arrived.stream { return } }
 
-    /// Ends the chunks.
+    /// Ends the sequence.
     func open() { gate.continuation.finish() }
 
     func makeAsyncIterator() -> Iterator { Iterator(chunks: self) }

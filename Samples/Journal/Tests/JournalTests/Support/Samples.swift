@@ -1,22 +1,22 @@
 import Foundation
 import JournalStorage
 
-/// An instant as it is written in the files, such as `2026-03-29T01:30:00Z`.
+/// Returns the instant of a text in the format of the files, such as `2026-03-29T01:30:00Z`.
 func instant(_ text: String) throws -> Date { try Date.ISO8601FormatStyle().parse(text) }
 
 func record(
-    _ start: String, _ end: String? = nil, id: UUID = UUID(), comment: String = "", tags: [UUID] = []
+    _ start: String, end: String? = nil, id: UUID = UUID(), comment: String = "", tags: [UUID] = []
 ) throws -> TimeRecord {
     TimeRecord(
         id: id, start: try instant(start), end: try end.map(instant), timeZone: .gmt, comment: comment, tags: tags)
 }
 
-/// Bytes that differ from those of other seeds.
+/// Returns bytes that depend on the seed.
 func bytes(_ count: Int, seed: UInt8 = 1) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) ^ seed })
 }
 
-/// Chunks that come at once.
+/// Returns chunks that are available immediately.
 func chunks(_ data: Data, of size: Int = 1_000) -> ImageChunks {
     AsyncThrowingStream { continuation in
         var rest = data[...]

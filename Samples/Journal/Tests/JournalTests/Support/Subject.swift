@@ -5,7 +5,7 @@ import LFS
 import LFSStorage
 import Testing
 
-/// What the conformance suite runs against.
+/// The implementations that the conformance suite tests.
 enum Implementation: String, CaseIterable, CustomTestStringConvertible {
     case folder
     case database
@@ -13,7 +13,7 @@ enum Implementation: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// A journal in a folder of its own, and the ways to damage it behind its back.
+/// A journal in a temporary folder, with methods that damage it from outside.
 struct Subject: Sendable {
     let implementation: Implementation
     let base: URL
@@ -23,7 +23,7 @@ struct Subject: Sendable {
     var database: DatabaseStorageService? { journal as? DatabaseStorageService }
     var local: LocalFileStorageService? { journal as? LocalFileStorageService }
 
-    /// The database's manager runs.
+    /// Opens a journal. The database's manager is started.
     static func open(
         _ implementation: Implementation, in base: URL, storage: InMemoryStorage = InMemoryStorage()
     ) async throws -> Subject {
@@ -41,7 +41,7 @@ struct Subject: Sendable {
 
     func close() async throws { try await database?.close() }
 
-    /// The same journal, as the next process finds it.
+    /// Closes the journal and opens it as the next process would.
     func reopened() async throws -> Subject {
         try await close()
         return try await Subject.open(implementation, in: base, storage: storage)
@@ -61,7 +61,7 @@ struct Subject: Sendable {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    func execute(_ sql: String, _ arguments: StatementArguments = []) async throws {
+    func execute(_ sql: String, arguments: StatementArguments = []) async throws {
         try await database?.database.write { db in try db.execute(sql: sql, arguments: arguments) }
     }
 
@@ -77,7 +77,7 @@ struct Subject: Sendable {
 
     func corrupt(_ record: TimeRecord) async throws {
         if implementation == .folder { try Data("{\"id\": 7".utf8).write(to: recordFile(record)) }
-        try await execute("UPDATE record SET startedAt = 'x', endedAt = NULL WHERE id = ?", [record.name])
+        try await execute("UPDATE record SET startedAt = 'x', endedAt = NULL WHERE id = ?", arguments: [record.name])
     }
 
     func breakReading() async throws {
@@ -108,7 +108,7 @@ struct Subject: Sendable {
         "CREATE TRIGGER broken BEFORE INSERT ON \(table) BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END"
     }
 
-    /// Removes the bytes of a picture from this device and from the storage, and leaves its name.
+    /// Removes the bytes of a picture from this device and from the storage, but keeps its name.
     func loseImage(_ name: String, of record: TimeRecord) async throws {
         guard let database else {
             return try FileManager.default.removeItem(at: journal.imageURL(filename: name, for: record))
@@ -119,7 +119,7 @@ struct Subject: Sendable {
         try await storage.delete(ObjectKey(file.key), abandoning: nil)
     }
 
-    /// Nothing that is unfinished is on this device, and nothing on the storage that no row knows.
+    /// Checks that no unfinished file is on this device, and that every object of the storage has a row.
     func requireTidy() async throws {
         let path = base.appending(
             path: implementation == .folder ? "journal/.temporary" : "journal.sqlite.lfs/temporary")
@@ -140,10 +140,10 @@ struct Subject: Sendable {
 extension TimeRecord {
     var name: String { id.uuidString.lowercased() }
 
-    func image(_ index: Int, _ fileExtension: String = "jpg") -> String { "\(name)_\(index).\(fileExtension)" }
+    func image(_ index: Int, fileExtension: String = "jpg") -> String { "\(name)_\(index).\(fileExtension)" }
 }
 
-/// Opens a journal in a new folder, closes it afterwards, and asserts that no unfinished file is left.
+/// Opens a journal in a new folder, closes it afterwards, and checks that no unfinished file is left.
 func withJournal(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
     try await withFolder { folder in
         let subject = try await Subject.open(implementation, in: folder.appending(path: "base"))
@@ -153,14 +153,14 @@ func withJournal(_ implementation: Implementation, _ body: (Subject) async throw
             try await subject.close()
             throw error
         }
-        // In a folder this process has to have tidied up; with a database the next one does it too.
+        // With a folder, this process must have cleaned up. With a database, the next process may do it.
         let next = implementation == .folder ? subject : try await subject.reopened()
         try await next.requireTidy()
         try await next.close()
     }
 }
 
-/// A folder of its own, removed afterwards.
+/// Runs the body with a temporary folder.
 func withFolder(_ body: (URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "journal-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

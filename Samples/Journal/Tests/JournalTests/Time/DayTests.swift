@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Days, time zones and clock changes")
 struct DayTests {
-    /// A moment, a zone, and when its day begins and ends.
+    /// A moment, a zone, and the start and end of its day.
     struct Example: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let moment: String
@@ -39,13 +39,13 @@ struct DayTests {
             start: "2026-01-01T10:00:00Z", end: "2026-01-02T10:00:00Z", hours: 24),
     ]
 
-    @Test("A day is from midnight to midnight by the clocks of its zone", arguments: examples)
+    @Test("A day lasts from midnight to midnight on the clocks of its zone", arguments: examples)
     func day(_ example: Example) throws {
         let zone = try #require(TimeZone(identifier: example.zone))
         let moment = try instant(example.moment)
         let day = JournalDay(containing: moment, in: zone)
         guard day.interval.contains(moment), example.zone != "Australia/Lord_Howe" else {
-            // The moment of this one lies before its clocks have changed; only its length is of interest.
+            // This moment is before the clock change. Only the length of the day matters.
             #expect(day.interval.contains(moment) && day.next.interval.start == day.interval.end)
             #expect(day.interval.duration == 24.5 * 3_600)
             return
@@ -67,7 +67,7 @@ struct DayTests {
         }
     }
 
-    @Test("A record's day is that of the zone where it was made")
+    @Test("The day of a record is in the zone in which it was made")
     func ownZone() throws {
         var record = try record("2026-03-31T20:00:00Z")
         record.timeZone = "Asia/Tokyo"
@@ -76,11 +76,11 @@ struct DayTests {
         #expect(JournalDay(of: record).interval.start == (try instant("2026-03-31T00:00:00Z")))
     }
 
-    @Test("A record over the change of the clocks is as long as it was, and is in both days")
+    @Test("A record over a clock change keeps its length and belongs to both days")
     func overChange() async throws {
         let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
-        // From eleven in the evening to three in the morning, as the clocks on the wall say.
-        let record = try record("2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z")
+        // From eleven in the evening to three in the morning local time.
+        let record = try record("2026-03-28T22:00:00Z", end: "2026-03-29T01:00:00Z")
         #expect(record.duration(until: .distantFuture) == 3 * 3_600)
         let day = JournalDay(containing: record.start, in: zone)
         #expect(record.duration(in: day.interval, until: .distantFuture) == 3_600)
@@ -96,7 +96,7 @@ struct DayTests {
         }
     }
 
-    @Test("A running record lasts until now, and never less than nothing")
+    @Test("A running record lasts until now, and its duration is never negative")
     func running() throws {
         let record = try record("2026-03-01T10:00:00Z")
         #expect(record.duration(until: try instant("2026-03-01T10:01:00Z")) == 60)

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Times as text")
+@Suite("Text form of times")
 struct TimestampTests {
     private struct Form: Codable {
         var start: String
@@ -18,7 +18,7 @@ struct TimestampTests {
         return try JSONDecoder().decode(TimeRecord.self, from: Data(json.utf8)).start
     }
 
-    @Test("A time is written in UTC to the millisecond, and read back the same")
+    @Test("A time is written in UTC to the millisecond and read back unchanged")
     func written() throws {
         #expect(try text(Date(timeIntervalSince1970: 0)) == "1970-01-01T00:00:00.000Z")
         #expect(try text(Date(timeIntervalSince1970: -0.001)) == "1969-12-31T23:59:59.999Z")
@@ -33,7 +33,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("The calendar is the one of Foundation from 1583 on")
+    @Test("The calendar agrees with Foundation from 1583 on")
     func calendar() throws {
         var day = try instant("1583-01-01T12:34:56Z")
         while day < (try instant("2500-01-01T00:00:00Z")) {
@@ -42,7 +42,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("Other ways to write a time are read")
+    @Test("Other notations of a time are accepted")
     func read() throws {
         let expected = try instant("2026-03-29T01:30:00Z")
         let texts = [
@@ -52,7 +52,7 @@ struct TimestampTests {
         #expect(try date("2026-03-29T01:30:00.1239Z") == TimeRecord(start: expected.addingTimeInterval(0.124)).start)
     }
 
-    @Test("What is no time is refused")
+    @Test("An invalid time is refused")
     func refused() {
         let texts = [
             "", "today", "2026-03-29", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-00-10T00:00:00Z",

@@ -10,7 +10,17 @@ import Testing
 
 @Suite("Backup of folders", .timeLimit(.minutes(10)))
 struct BackupTests {
-    /// A journal whose server allows the folder `photos` beside the database, without a run of its own accord.
+    @Test("A folder with an equivalent name of other bytes is outside of a root")
+    func equivalentNames() {
+        #expect(ResolvedRoots.isInside("/srv/caf\u{E9}/camera", folder: "/srv/caf\u{E9}"))
+        #expect(ResolvedRoots.isInside("/srv/caf\u{E9}", folder: "/srv/caf\u{E9}"))
+        #expect(!ResolvedRoots.isInside("/srv/cafe\u{301}/camera", folder: "/srv/caf\u{E9}"))
+        #expect(!ResolvedRoots.isInside("/srv/cafe\u{301}", folder: "/srv/caf\u{E9}"))
+        #expect(ResolvedRoots.isInside("/srv", folder: "/"))
+    }
+
+    /// Serves a journal whose server allows the folder `photos` next to the database. The backup does not run
+    /// automatically.
     private func withBackup(
         isOnFolder: Bool = true, power: DeviceState.Power = .mains,
         _ body: (WebSubject, FolderBackup, URL) async throws -> Void
@@ -42,32 +52,32 @@ struct BackupTests {
 
     private final class Box { var backup: FolderBackup? }
 
-    private func write(_ bytes: Data, _ url: URL, day: Int = 1) throws {
+    private func write(_ bytes: Data, url: URL, day: Int = 1) throws {
         try bytes.write(to: url)
         let date = Date(timeIntervalSince1970: 1_770_000_000 + Double(day) * 86_400)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: url.path)
     }
 
-    private func list(_ url: URL, _ mode: String, _ web: WebSubject) async throws -> HTTPReply {
-        try await web.post("/settings/backup/groups", [("path", url.path), ("mode", mode)])
+    private func list(_ url: URL, mode: String, web: WebSubject) async throws -> HTTPReply {
+        try await web.post("/settings/backup/groups", fields: [("path", url.path), ("mode", mode)])
     }
 
-    @Test("Pictures of an included folder are those of one record a day; what is excluded, no picture or a link is not")
+    @Test("Pictures of included folders are saved in one record per day")
     func folders() async throws {
         try await withBackup { web, backup, photos in
             let camera = photos.appending(path: "camera")
-            try write(WebSubject.picture(seed: 1), camera.appending(path: "a.png"))
-            try write(WebSubject.picture(seed: 2), camera.appending(path: "b"), day: 1)
-            try write(WebSubject.picture(seed: 3), camera.appending(path: "c.jpg"), day: 2)
-            // Equal bytes are one picture.
-            try write(WebSubject.picture(seed: 3), camera.appending(path: "d.png"), day: 3)
-            try write(Data("no picture".utf8), camera.appending(path: "e.png"))
-            try write(WebSubject.picture(seed: 4), camera.appending(path: "private/f.png"))
-            try write(WebSubject.picture(seed: 5), web.folder.appending(path: "outside.png"))
+            try write(WebSubject.picture(seed: 1), url: camera.appending(path: "a.png"))
+            try write(WebSubject.picture(seed: 2), url: camera.appending(path: "b"), day: 1)
+            try write(WebSubject.picture(seed: 3), url: camera.appending(path: "c.jpg"), day: 2)
+            // Equal bytes are stored once.
+            try write(WebSubject.picture(seed: 3), url: camera.appending(path: "d.png"), day: 3)
+            try write(Data("no picture".utf8), url: camera.appending(path: "e.png"))
+            try write(WebSubject.picture(seed: 4), url: camera.appending(path: "private/f.png"))
+            try write(WebSubject.picture(seed: 5), url: web.folder.appending(path: "outside.png"))
             try FileManager.default.createSymbolicLink(
                 at: camera.appending(path: "g.png"), withDestinationURL: web.folder.appending(path: "outside.png"))
-            #expect(try await list(camera, "include", web).status == 303)
-            #expect(try await list(camera.appending(path: "private"), "exclude", web).status == 303)
+            #expect(try await list(camera, mode: "include", web: web).status == 303)
+            #expect(try await list(camera.appending(path: "private"), mode: "exclude", web: web).status == 303)
             await backup.backUp()
             #expect(backup.state.trouble == nil && backup.state.report?.failed == 0)
             let records = try await web.journal.loadAllRecords().sorted { $0.start < $1.start }
@@ -75,8 +85,8 @@ struct BackupTests {
             #expect(records.map { Int($0.start.timeIntervalSince1970) } == [1_770_086_400, 1_770_172_800])
             #expect(records.flatMap(\.images).allSatisfy { $0.hasSuffix(".png") })
             let page = try await web.get("/settings").text
-            #expect(page.contains("3 new pictures") && page.contains("included whole ") && page.contains("excluded"))
-            // Once more changes nothing.
+            #expect(page.contains("3 new pictures") && page.contains("included (last ") && page.contains("excluded"))
+            // A second run changes nothing.
             await backup.backUp()
             #expect(backup.state.report?.attached == 0 && backup.state.report?.unchanged == 4)
             let again = try await web.journal.loadAllRecords().sorted { $0.start < $1.start }
@@ -84,27 +94,26 @@ struct BackupTests {
         }
     }
 
-    @Test(
-        "A picture that was deleted stays away, one that has changed takes its place, and one by hand is nobody else's")
+    @Test("Changed pictures are replaced, and deleted or manually added ones respected")
     func changes() async throws {
         try await withBackup { web, backup, photos in
             let camera = photos.appending(path: "camera")
             let own = try await web.record()
             #expect(try await web.upload(WebSubject.picture(seed: 9), to: own).status == 201)
             for seed in [UInt8(1), 2, 9] {
-                try write(WebSubject.picture(seed: seed), camera.appending(path: "\(seed).png"))
+                try write(WebSubject.picture(seed: seed), url: camera.appending(path: "\(seed).png"))
             }
-            #expect(try await list(camera, "include", web).status == 303)
+            #expect(try await list(camera, mode: "include", web: web).status == 303)
             await backup.backUp()
             let made = try #require(try await web.journal.loadAllRecords().first { $0.id != own.id })
             #expect(made.images.count == 2)
             try await web.journal.deleteImage(filename: made.images[0], for: made)
             _ = try await web.journal.lfs.waitForDeletions()
-            // The other one of the two, and the one that is somebody's own, are edited.
+            // The second of the two pictures, and the manually added one, are edited.
             let left = try await web.journal.loadImage(filename: made.images[1], for: made)
             let name = left == WebSubject.picture(seed: 1) ? "1" : "2"
-            try write(WebSubject.picture(seed: 21), camera.appending(path: "\(name).png"), day: 5)
-            try write(WebSubject.picture(seed: 22), camera.appending(path: "9.png"), day: 1)
+            try write(WebSubject.picture(seed: 21), url: camera.appending(path: "\(name).png"), day: 5)
+            try write(WebSubject.picture(seed: 22), url: camera.appending(path: "9.png"), day: 1)
             await backup.backUp()
             #expect(backup.state.report?.declined == 1 && backup.state.report?.attached == 2, "\(backup.state)")
             let after = try await web.journal.loadRecord(made.id)
@@ -117,12 +126,12 @@ struct BackupTests {
         }
     }
 
-    @Test("A folder that leads outside, by a link or by name, is refused, and one that does so later is not read")
+    @Test("A folder outside the allowed root is refused and not read")
     func outside() async throws {
         try await withBackup { web, backup, photos in
             let outside = web.folder.appending(path: "elsewhere")
             try FileManager.default.createDirectory(at: outside, withIntermediateDirectories: true)
-            try write(WebSubject.picture(seed: 7), outside.appending(path: "a.png"))
+            try write(WebSubject.picture(seed: 7), url: outside.appending(path: "a.png"))
             let link = photos.appending(path: "link")
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: outside)
             for path in [
@@ -130,37 +139,40 @@ struct BackupTests {
                 "\(photos.path)/none",
                 "\(photos.path)/own", "\(photos.path)\u{0}", photos.path + "s", String(repeating: "/a", count: 9_000),
             ] {
-                let reply = try await web.post("/settings/backup/groups", [("path", path), ("mode", "include")])
+                let reply = try await web.post(
+                    "/settings/backup/groups", fields: [("path", path), ("mode", "include")])
                 #expect(reply.status == 400, "\(path.prefix(80))")
             }
             let stored = try await web.settings.get(.backupGroups)
             #expect(stored.isEmpty)
             let camera = photos.appending(path: "camera")
-            #expect(try await list(camera, "include", web).status == 303)
+            #expect(try await list(camera, mode: "include", web: web).status == 303)
             try FileManager.default.removeItem(at: camera)
             try FileManager.default.createSymbolicLink(at: camera, withDestinationURL: outside)
             await backup.backUp()
             #expect(try await web.journal.loadAllRecords().isEmpty)
-            #expect(try await web.get("/settings").text.contains("is no folder in "))
-            // What is to be left out and cannot be told keeps everything here.
+            #expect(try await web.get("/settings").text.contains("is not a folder in "))
+            // If an exclusion cannot be resolved, no picture is saved.
             try await web.settings.set(
-                [BackupGroup(photos.path, .include), BackupGroup("\(photos.path)/gone", .exclude)], for: .backupGroups)
-            try write(WebSubject.picture(seed: 8), photos.appending(path: "b.png"))
+                [BackupGroup(photos.path, mode: .include), BackupGroup("\(photos.path)/gone", mode: .exclude)],
+                for: .backupGroups)
+            try write(WebSubject.picture(seed: 8), url: photos.appending(path: "b.png"))
             await backup.backUp()
             #expect(backup.state.report == nil && backup.state.trouble != nil)
             #expect(try await web.journal.loadAllRecords().isEmpty)
         }
     }
 
-    @Test("A run that comes to nothing is told to open pages")
+    @Test("A failed backup is reported to open pages")
     func told() async throws {
         try await withBackup { web, backup, photos in
-            try await web.settings.set([BackupGroup("\(photos.path)/gone", .exclude)], for: .backupGroups)
-            let feed = LiveFeed(journal: web.journal, backup: backup)
+            try await web.settings.set([BackupGroup("\(photos.path)/gone", mode: .exclude)], for: .backupGroups)
+            let history = FileHistory(web.journal.lfs.events(), times: LocalTime(.gmt))
+            let feed = LiveFeed(journal: web.journal, history: history, backup: backup)
             let (told, continuation) = AsyncStream.makeStream(of: LiveMessage.self)
             let watching = Task { try await feed.run { continuation.yield($0) } }
             var messages = told.makeAsyncIterator()
-            // From this one on it is told everything.
+            // From this message on, every change is sent.
             guard case .storage? = await messages.next() else { throw CancellationError() }
             await backup.backUp()
             #expect(backup.state.trouble != nil)
@@ -172,7 +184,7 @@ struct BackupTests {
         }
     }
 
-    @Test("Without the option there are no fields for folders, and forms that name some are refused")
+    @Test("Without --backup-root, the backup has no form, and its requests are refused")
     func absent() async throws {
         try await withWeb { subject in
             let web = try await subject.visiting("/settings")
@@ -180,7 +192,7 @@ struct BackupTests {
             for (path, fields) in [
                 ("", [("automatic", "on")]), ("/groups", [("path", "/etc"), ("mode", "include")]), ("/run", []),
             ] {
-                let reply = try await web.post("/settings/backup\(path)", fields)
+                let reply = try await web.post("/settings/backup\(path)", fields: fields)
                 #expect(reply.status == 404 && reply.text.contains("--backup-root"))
             }
             #expect(try await web.settings.exists(.backupAutomatic) == false)
@@ -189,7 +201,7 @@ struct BackupTests {
     }
 
     @Test(
-        "Fields that make no sense are refused, and nothing is stored",
+        "Invalid fields of the backup form are refused and not stored",
         arguments: [
             ("", [("delay", "-1")]), ("", [("delay", "1441")]), ("", [("delay", "1e3")]),
             ("", [("automatic", "maybe")]),
@@ -198,14 +210,14 @@ struct BackupTests {
             ("/groups", [("path", "PHOTOS"), ("path", "PHOTOS"), ("mode", "include")]),
             ("/groups", [("path", "PHOTOS"), ("mode", "include"), ("lastBackup", "0")]),
         ] as [(String, [(String, String)])])
-    func hostile(_ path: String, _ fields: [(String, String)]) async throws {
+    func hostile(_ path: String, fields: [(String, String)]) async throws {
         try await withBackup { web, _, photos in
             let sent = fields.map { ($0, $1 == "PHOTOS" ? photos.path : $1) }
-            let reply = try await web.post("/settings/backup\(path)", sent)
+            let reply = try await web.post("/settings/backup\(path)", fields: sent)
             #expect(reply.status == 400)
             var other = web
             other.token = String(repeating: "0", count: 64)
-            let foreign = try await other.post("/settings/backup\(path)", sent)
+            let foreign = try await other.post("/settings/backup\(path)", fields: sent)
             #expect(foreign.status == 403)
             #expect(try await web.settings.get(.backupGroups).isEmpty)
             #expect(try await web.settings.exists(.backupDelay) == false)
@@ -213,30 +225,30 @@ struct BackupTests {
     }
 
     @Test(
-        "Uploads wait for what is set where it backs up by itself, and for no network where the storage is a folder",
+        "Automatic backups hold uploads, and need no network for a local folder",
         arguments: [(true, false), (false, false), (true, true), (false, true)])
     func conditions(isOnFolder: Bool, isOnBattery: Bool) async throws {
         try await withBackup(isOnFolder: isOnFolder, power: isOnBattery ? .battery : .mains) { web, _, _ in
-            #expect(try await web.post("/settings/backup", [("charging", "on")]).status == 303)
-            // What is there already goes on as before.
+            #expect(try await web.post("/settings/backup", fields: [("charging", "on")]).status == 303)
+            // Existing uploads are not held.
             #expect(try await web.journal.lfs.status().hold == nil)
-            #expect(try await web.post("/settings/backup", [("automatic", "on")]).status == 303)
+            #expect(try await web.post("/settings/backup", fields: [("automatic", "on")]).status == 303)
             let hold = try await web.journal.lfs.status().hold?.reason
             #expect(hold?.contains("unmetered network") ?? false == !isOnFolder)
             #expect(hold?.contains("mains power") ?? false == isOnBattery)
         }
     }
 
-    @Test("It runs when that is asked for, and when somebody lets it run by itself")
+    @Test("A backup runs on request, and when it becomes automatic")
     func asked() async throws {
         try await withBackup { web, backup, photos in
             let camera = photos.appending(path: "camera")
-            #expect(try await list(camera, "include", web).status == 303)
+            #expect(try await list(camera, mode: "include", web: web).status == 303)
             for (seed, path, fields) in [
                 (UInt8(1), "/settings/backup/run", []), (2, "/settings/backup", [("automatic", "on")]),
             ] as [(UInt8, String, [(String, String)])] {
-                try write(WebSubject.picture(seed: seed), camera.appending(path: "\(seed).png"))
-                #expect(try await web.post(path, fields).status == 303)
+                try write(WebSubject.picture(seed: seed), url: camera.appending(path: "\(seed).png"))
+                #expect(try await web.post(path, fields: fields).status == 303)
                 while try await web.journal.loadAllRecords().first?.images.count != Int(seed) {
                     try Task.checkCancellation()
                     await Task.yield()

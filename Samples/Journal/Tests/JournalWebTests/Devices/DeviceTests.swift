@@ -10,66 +10,68 @@ import Testing
 
 @Suite("Two devices of one account", .timeLimit(.minutes(10)))
 struct DeviceTests {
-    @Test("Records, tags, pictures and albums of one appear on the other, also on pages that are open")
+    @Test("Changes of a device appear on the other, also on open pages")
     func all() async throws {
         try await withTwoDevices { _, one, two in
             let record = try await one.record("A walk")
-            try await two.shows("/timeline", "A walk")
+            try await two.shows("/timeline", text: "A walk")
             let edit = [
                 ("comment", "A long walk"), ("newTag", "Outside"), ("start", "2026-02-02T02:40:00"),
                 ("end", "2026-02-02T03:40:00"),
             ]
-            #expect(try await one.post(one.path(record), edit).status == 303)
-            try await two.shows("/timeline", "A long walk")
-            try await two.shows("/timeline", "Outside")
+            #expect(try await one.post(one.path(record), fields: edit).status == 303)
+            try await two.shows("/timeline", text: "A long walk")
+            try await two.shows("/timeline", text: "Outside")
             #expect(try await one.upload(WebSubject.picture(), to: record).status == 201)
             try await one.journal.lfs.waitForUploads()
             let name = try #require(try await one.journal.loadRecord(record.id).images.first)
-            try await two.shows(two.path(record), "badge remote")
+            try await two.shows(two.path(record), text: "badge remote")
             #expect(try await two.journal.loadImage(filename: name, for: record) == WebSubject.picture())
-            #expect(try await two.post("/albums", [("name", "Summer")]).status == 303)
+            #expect(try await two.post("/albums", fields: [("name", "Summer")]).status == 303)
             let album = try #require(try await two.journal.loadAlbums(of: "me").first)
             let put = [("album", album.id.uuidString.lowercased()), ("picture", try await two.file(name, of: record))]
-            #expect(try await two.post("/albums/add", put).status == 303)
-            try await one.shows("/albums/\(album.id.uuidString.lowercased())", "badge remote")
+            #expect(try await two.post("/albums/add", fields: put).status == 303)
+            try await one.shows("/albums/\(album.id.uuidString.lowercased())", text: "badge remote")
             #expect(try await one.journal.loadAssets(inAlbum: album.id).count == 1)
         }
     }
 
-    @Test("Until a picture is on the storage the other device shows a placeholder, and says why")
+    @Test("A picture that is not uploaded yet has a placeholder on the other device")
     func placeholder() async throws {
         try await withTwoDevices { _, one, two in
             one.journal.lfs.pause()
             let record = try await one.record("A walk")
             #expect(try await one.upload(WebSubject.picture(), to: record).status == 201)
-            try await two.shows(two.path(record), "badge elsewhere")
+            try await two.shows(two.path(record), text: "badge elsewhere")
             let page = try await two.get(two.path(record))
             #expect(page.text.contains("has not uploaded it yet"))
             let thumbnail = try #require(page.text.firstMatch(of: /src="(\/files\/[^"]*elsewhere)"/)).1
             #expect(try await two.get(String(thumbnail)).header("Content-Type") == "image/svg+xml")
             one.journal.lfs.resume()
-            try await two.shows(two.path(record), "badge remote")
+            try await two.shows(two.path(record), text: "badge remote")
         }
     }
 
-    @Test("What both have edited while the server was away is on both when it is back")
+    @Test("Offline edits of both devices are merged when the server is back")
     func offline() async throws {
         try await withTwoDevices { stand, one, two in
             let record = try await one.record("A walk")
             let tag = Tag(name: "Outside")
             try await one.journal.addTag(tag)
-            try await two.shows("/", "Outside")
-            try await two.shows("/timeline", "A walk")
+            try await two.shows("/", text: "Outside")
+            try await two.shows("/timeline", text: "A walk")
             try await stand.stop()
-            try await one.shows("/", "Other devices do not hear of changes now")
+            try await one.shows("/", text: "Sync with other devices is interrupted")
 
-            // Different columns of one record, a tag each, a picture each, a new record each.
+            // The devices change different columns of one record, and each adds a tag, a picture and a record.
             var (first, second) = (record, record)
-            (first.comment, first.tags) = ("A long walk", [tag.id])
+            first.comment = "A long walk"
+            first.tags = [tag.id]
             try await one.journal.updateRecord(first)
             let other = Tag(name: "Work")
             try await two.journal.addTag(other)
-            (second.end, second.tags) = (record.end?.addingTimeInterval(60), [other.id])
+            second.end = record.end?.addingTimeInterval(60)
+            second.tags = [other.id]
             try await two.journal.updateRecord(second)
             for (web, seed) in [(one, UInt8(1)), (two, 2)] {
                 let reply = try await web.upload(WebSubject.picture(seed: seed), to: record)
@@ -80,12 +82,12 @@ struct DeviceTests {
             try await two.journal.saveRecord(TimeRecord(start: record.start, end: record.start, comment: "Of two"))
             let waiting = try await one.journal.database.read { try SyncReport.fetch($0)?.pending }
             #expect(waiting ?? 0 > 4)
-            #expect(try await one.get("/storage").text.contains("Waiting to be sent</dt><dd>\(waiting ?? 0) changes"))
+            #expect(try await one.get("/storage").text.contains("Pending</dt><dd>\(waiting ?? 0) changes"))
 
             try await stand.start()
             let end = second.end
             for web in [one, two] {
-                for text in ["A long walk", "Of one", "Of two", "Work"] { try await web.shows("/timeline", text) }
+                for text in ["A long walk", "Of one", "Of two", "Work"] { try await web.shows("/timeline", text: text) }
                 try await web.until { web in
                     let found = try await web.journal.loadRecord(record.id)
                     return Set(found.tags) == [tag.id, other.id] && found.images.count == 2 && found.end == end
@@ -98,7 +100,7 @@ struct DeviceTests {
                 }
                 let found = try await web.journal.loadRecord(record.id)
                 #expect(found.comment == "A long walk")
-                // Both have called theirs the first picture, and both are seen.
+                // Both devices gave their picture the same name, and both pictures are kept.
                 var seen: Set<Data> = []
                 for name in found.images { seen.insert(try await web.journal.loadImage(filename: name, for: found)) }
                 #expect(seen == [WebSubject.picture(seed: 1), WebSubject.picture(seed: 2)])
@@ -108,11 +110,11 @@ struct DeviceTests {
                 try await one.journal.loadRecord(record.id), try await two.journal.loadRecord(record.id)
             )
             #expect(here == there)
-            try await one.shows("/storage", "Waiting to be sent</dt><dd>0 changes")
+            try await one.shows("/storage", text: "Pending</dt><dd>0 changes")
         }
     }
 
-    @Test("A form that is older than another device's edit changes only what was changed in it")
+    @Test("An outdated form changes only the fields that were edited in it")
     func olderForm() async throws {
         try await withTwoDevices { _, one, two in
             let tags = [Tag(name: "Kept"), Tag(name: "Gone"), Tag(name: "Theirs"), Tag(name: "Ours")]
@@ -121,7 +123,7 @@ struct DeviceTests {
             let id = record.id
             record.tags = [tags[0].id, tags[1].id]
             try await one.journal.updateRecord(record)
-            try await two.shows("/timeline", "Kept")
+            try await two.shows("/timeline", text: "Kept")
             let page = try await two.get(two.path(record)).text
             var fields = page.matches(of: /name="(was-[a-z]+)" value="([^"]*)"/).map { (String($0.1), String($0.2)) }
             #expect(fields.count == 5)
@@ -135,12 +137,13 @@ struct DeviceTests {
                 let found = try await web.journal.loadRecord(id)
                 return found.comment == "A long walk" && found.tags.count == 3
             }
-            // Here somebody takes a tag away, adds one, and changes the end. Browsers send no seconds that are zero.
+            // On this device, a tag is removed, a tag is added, and the end is changed. Browsers omit seconds that are
+            // zero.
             fields += [
                 ("comment", "A walk\r\nby the river"), ("start", "2026-02-02T02:40"), ("end", "2026-02-02T03:41"),
                 ("tag", tags[0].id.uuidString), ("tag", tags[3].id.uuidString),
             ]
-            #expect(try await two.post(two.path(record), fields).status == 303)
+            #expect(try await two.post(two.path(record), fields: fields).status == 303)
             let tagged = Set([tags[0].id, tags[2].id, tags[3].id])
             for web in [one, two] {
                 try await web.until { web in try await Set(web.journal.loadRecord(id).tags) == tagged }
@@ -151,13 +154,30 @@ struct DeviceTests {
         }
     }
 
-    @Test("A record that is deleted on one device goes on the other, with its pictures and their objects")
+    @Test("A picture that is deleted on one device can be restored on the other")
+    func trash() async throws {
+        try await withTwoDevices { stand, one, two in
+            let record = try await one.record("A walk")
+            #expect(try await one.upload(WebSubject.picture(), to: record).status == 201)
+            try await two.shows(two.path(record), text: "badge remote")
+            let name = try #require(try await one.journal.loadRecord(record.id).images.first)
+            let file = [("file", try await one.file(name, of: record))]
+            #expect(try await one.post("\(one.path(record))/images/\(name)/delete", fields: file).status == 303)
+            try await two.until { try await $0.journal.loadRecord(record.id).images.isEmpty }
+            #expect(try await two.journal.loadDeletedImages(limit: 10).count == 1)
+            #expect(try await two.post("/trash/restore", fields: file).status == 303)
+            try await one.until { try await $0.journal.loadRecord(record.id).images == [name] }
+            #expect(stand.storage.keys.count == 1)
+        }
+    }
+
+    @Test("A record that is deleted on one device is deleted on the other, with its objects")
     func deleted() async throws {
         try await withTwoDevices { stand, one, two in
             let record = try await one.record("A walk")
             #expect(try await one.upload(WebSubject.picture(), to: record).status == 201)
-            try await two.shows(two.path(record), "badge remote")
-            #expect(try await two.post(two.path(record) + "/delete", [("sure", "yes")]).status == 303)
+            try await two.shows(two.path(record), text: "badge remote")
+            #expect(try await two.post(two.path(record) + "/delete", fields: [("sure", "yes")]).status == 303)
             try await one.until { try await $0.journal.loadAllRecords().isEmpty }
             for web in [one, two] {
                 try await web.until { try await $0.journal.database.read { try FileData.fetchCount($0) } == 0 }
@@ -167,25 +187,24 @@ struct DeviceTests {
         }
     }
 
-    @Test(
-        "The storage page tells when all was whole and how much waits, and a token that is not taken any more is told")
+    @Test("The storage page shows the sync state and a rejected token")
     func states() async throws {
         try await withStand { stand in
             let token = SyncStand.Token("0".padding(toLength: 43, withPad: "0", startingAt: 0))
             try await stand.device("one", token: token) { subject in
                 let web = try await subject.visiting()
-                try await web.shows("/", "does not take this device&#39;s token any more")
-                #expect(try await web.get("/storage").text.contains("not yet since the journal was started"))
+                try await web.shows("/", text: "refuses this device&#39;s token")
+                #expect(try await web.get("/storage").text.contains("none since the journal was started"))
                 token.replace(try await stand.token("ann"))
-                try await web.shows("/storage", "Waiting to be sent</dt><dd>0 changes")
-                try await web.until { !(try await $0.get("/").text.contains("any more")) }
+                try await web.shows("/storage", text: "Pending</dt><dd>0 changes")
+                try await web.until { !(try await $0.get("/").text.contains("refuses")) }
                 let page = try await web.get("/storage").text
-                #expect(page.contains("Last whole</dt><dd>20") && page.contains("Refused by the server</dt><dd>0"))
+                #expect(page.contains("Last sync</dt><dd>20") && page.contains("Refused by the server</dt><dd>0"))
             }
         }
     }
 
-    @Test("Without --sync no page speaks of other devices")
+    @Test("Without --sync, no page mentions other devices")
     func alone() async throws {
         try await withWeb { subject in
             let web = try await subject.visiting()

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Albums of two accounts", .timeLimit(.minutes(10)))
 struct SharingTests {
-    /// Ann and Bob, and an album of Ann's with a picture.
+    /// Runs the body with two accounts, Ann and Bob, and an album of Ann's with a picture.
     private func run(
         _ body: (SyncStand, _ ann: WebSubject, _ bob: WebSubject, _ album: String) async throws -> Void
     ) async throws {
@@ -18,46 +18,47 @@ struct SharingTests {
                 try await stand.device("two", account: "bob") { bob in
                     let (ann, bob) = (try await ann.visiting(), try await bob.visiting())
                     let record = try await ann.record("A walk")
-                    let file = try await picture(1, of: record, ann)
-                    #expect(try await ann.post("/albums", [("name", "Summer")]).status == 303)
+                    let file = try await picture(1, of: record, web: ann)
+                    #expect(try await ann.post("/albums", fields: [("name", "Summer")]).status == 303)
                     let album = try #require(try await ann.journal.loadAlbums(of: "me").first)
                     let id = album.id.uuidString.lowercased()
-                    #expect(try await ann.post("/albums/add", [("album", id), ("picture", file)]).status == 303)
-                    try await ann.shows("/storage", "Waiting to be sent</dt><dd>0 changes")
+                    #expect(
+                        try await ann.post("/albums/add", fields: [("album", id), ("picture", file)]).status == 303)
+                    try await ann.shows("/storage", text: "Pending</dt><dd>0 changes")
                     try await body(stand, ann, bob, id)
                 }
             }
         }
     }
 
-    /// Makes one, and gives its file.
-    private func picture(_ seed: UInt8, of record: TimeRecord, _ web: WebSubject) async throws -> String {
+    /// Uploads a picture and returns its file.
+    private func picture(_ seed: UInt8, of record: TimeRecord, web: WebSubject) async throws -> String {
         #expect(try await web.upload(WebSubject.picture(seed: seed), to: record).status == 201)
         try await web.journal.lfs.waitForUploads()
         let name = try #require(try await web.journal.loadRecord(record.id).images.last)
         return try await web.file(name, of: record)
     }
 
-    private func share(_ album: String, _ ann: WebSubject, _ role: String = "viewer") async throws {
-        let reply = try await ann.post("/albums/\(album)/members", [("name", "bob"), ("role", role)])
+    private func share(_ album: String, ann: WebSubject, role: String = "viewer") async throws {
+        let reply = try await ann.post("/albums/\(album)/members", fields: [("name", "bob"), ("role", role)])
         #expect(reply.status == 303, "\(reply.text)")
     }
 
-    @Test("An album that is shared appears with its pictures, and goes when it is shared no longer")
+    @Test("A shared album appears with its pictures, and disappears when it is unshared")
     func shared() async throws {
         try await run { _, ann, bob, album in
-            try await share(album, ann)
-            try await bob.shows("/pictures", "shared with you")
-            try await bob.shows("/albums/\(album)", "badge remote")
+            try await share(album, ann: ann)
+            try await bob.shows("/pictures", text: "shared with you")
+            try await bob.shows("/albums/\(album)", text: "badge remote")
             let page = try await bob.get("/albums/\(album)").text
             #expect(page.contains("Another account has shared this album") && page.contains("Leave the album"))
-            #expect(!page.contains("Take out") && !page.contains("who <select"))
+            #expect(!page.contains(">Remove<") && !page.contains("Access <select"))
             let file = try #require(page.firstMatch(of: /data-original="(\/files\/[0-9a-f-]+)"/)).1
             #expect(try await bob.get(String(file)).body == WebSubject.picture())
-            // What Ann adds comes, and nothing else of hers.
+            // Pictures that Ann adds arrive, and nothing else of her journal.
             let record = try #require(try await ann.journal.loadAllRecords().first)
-            let more = try await picture(2, of: record, ann)
-            #expect(try await ann.post("/albums/add", [("album", album), ("picture", more)]).status == 303)
+            let more = try await picture(2, of: record, web: ann)
+            #expect(try await ann.post("/albums/add", fields: [("album", album), ("picture", more)]).status == 303)
             try await bob.until { web in
                 let id = try #require(UUID(uuidString: album))
                 return try await web.journal.loadImages(inAlbum: id).filter { $0.file.status == .remote }.count == 2
@@ -66,8 +67,8 @@ struct SharingTests {
 
             let members = try await ann.journal.loadMembers(ofAlbum: try #require(UUID(uuidString: album)))
             #expect(members.map(\.name) == ["bob"])
-            #expect(try await ann.get("/albums/\(album)").text.contains("Share no longer with bob"))
-            let gone = try await ann.post("/albums/\(album)/members/remove", [("member", members[0].id)])
+            #expect(try await ann.get("/albums/\(album)").text.contains("Stop sharing with bob"))
+            let gone = try await ann.post("/albums/\(album)/members/remove", fields: [("member", members[0].id)])
             #expect(gone.status == 303)
             try await bob.until { try await $0.journal.database.read { try FileData.fetchCount($0) } == 0 }
             #expect(try await bob.get("/albums/\(album)").status == 404)
@@ -75,21 +76,21 @@ struct SharingTests {
         }
     }
 
-    @Test("A viewer changes nothing; an editor adds own pictures, which the owner sees, and may leave")
+    @Test("A viewer can only read, and an editor can add own pictures and leave")
     func roles() async throws {
         try await run { stand, ann, bob, album in
-            try await share(album, ann)
-            try await bob.shows("/albums/\(album)", "badge remote")
+            try await share(album, ann: ann)
+            try await bob.shows("/albums/\(album)", text: "badge remote")
             let record = try await bob.record("A swim")
-            let file = try await picture(7, of: record, bob)
+            let file = try await picture(7, of: record, web: bob)
             let put = [("album", album), ("picture", file)]
-            #expect(try await bob.post("/albums/add", put).status == 400)
-            #expect(try await bob.post("/albums/\(album)/delete", [("sure", "yes")]).status == 400)
-            #expect(try await bob.post("/albums/\(album)/members", [("name", "ann")]).status == 400)
+            #expect(try await bob.post("/albums/add", fields: put).status == 400)
+            #expect(try await bob.post("/albums/\(album)/delete", fields: [("sure", "yes")]).status == 400)
+            #expect(try await bob.post("/albums/\(album)/members", fields: [("name", "ann")]).status == 400)
 
-            try await share(album, ann, "editor")
-            try await bob.shows("/albums/\(album)", "adds and takes out pictures")
-            #expect(try await bob.post("/albums/add", put).status == 303)
+            try await share(album, ann: ann, role: "editor")
+            try await bob.shows("/albums/\(album)", text: "can add and remove pictures")
+            #expect(try await bob.post("/albums/add", fields: put).status == 303)
             let id = try #require(UUID(uuidString: album))
             try await ann.until { web in
                 try await web.journal.loadImages(inAlbum: id).filter { $0.file.status == .remote }.count == 2
@@ -99,9 +100,9 @@ struct SharingTests {
             #expect(data == WebSubject.picture(seed: 7))
 
             let mine = try #require(try await bob.journal.loadMembers(ofAlbum: id).first)
-            #expect(try await bob.post("/albums/\(album)/members/remove", [("member", mine.id)]).status == 303)
+            #expect(try await bob.post("/albums/\(album)/members/remove", fields: [("member", mine.id)]).status == 303)
             try await bob.until { try await $0.journal.loadAlbum(id) == nil }
-            // What he has brought he takes along, and keeps.
+            // The member's own pictures leave the album, and the member keeps them.
             try await ann.until { try await $0.journal.loadImages(inAlbum: id).count == 1 }
             #expect(try await bob.get("/files/\(file)").body == WebSubject.picture(seed: 7))
             #expect(stand.storage.keys.count == 2)
@@ -109,16 +110,16 @@ struct SharingTests {
     }
 
     @Test(
-        "An unreadable shared album is named, can be left, and hides no other one",
+        "An unreadable shared album is shown, can be left, and hides no other one",
         arguments: [("not-a-uuid", 1_790_000_000_000), ("not-a-uuid", Int64.max), (nil, Int64.max), (nil, .min)]
             as [(String?, Int64)])
-    func unreadable(_ key: String?, _ createdAt: Int64) async throws {
+    func unreadable(_ key: String?, createdAt: Int64) async throws {
         try await run { _, ann, bob, album in
-            try await share(album, ann)
-            try await bob.shows("/pictures", "Summer")
-            let account = try #require(
-                try await ann.journal.loadMembers(ofAlbum: #require(UUID(uuidString: album))).first?.accountID)
-            // As another program writes it.
+            try await share(album, ann: ann)
+            try await bob.shows("/pictures", text: "Summer")
+            let albumID = try #require(UUID(uuidString: album))
+            let account = try #require(try await ann.journal.loadMembers(ofAlbum: albumID).first?.accountID)
+            // A row as another program could write it.
             let id = key ?? UUID().uuidString.lowercased()
             try await ann.journal.database.write { db in
                 try db.execute(
@@ -130,39 +131,39 @@ struct SharingTests {
                         """,
                     arguments: ["\(id)_\(account)", id, account])
             }
-            try await bob.shows("/pictures", "Odd &amp; &lt;b&gt;old&lt;/b&gt;")
+            try await bob.shows("/pictures", text: "Odd &amp; &lt;b&gt;old&lt;/b&gt;")
             let page = try await bob.get("/pictures")
             #expect(page.status == 200 && page.text.contains("it cannot be read") && page.text.contains("Summer"))
-            let added = try await bob.post("/albums", [("name", "Mine")])
+            let added = try await bob.post("/albums", fields: [("name", "Mine")])
             #expect(added.status == 303)
 
-            #expect(try await bob.post("/albums/leave", [("album", id)]).status == 303)
+            #expect(try await bob.post("/albums/leave", fields: [("album", id)]).status == 303)
             try await bob.until { try await !$0.get("/pictures").text.contains("it cannot be read") }
             let left = try await bob.get("/pictures").text
             #expect(left.contains("Summer") && left.contains("Mine"))
         }
     }
 
-    @Test("An album of this account is not left, and its members stay")
+    @Test("An owner cannot leave an album, and its members stay")
     func leavingOwn() async throws {
         try await run { _, ann, _, album in
-            try await share(album, ann)
-            #expect(try await ann.post("/albums/leave", [("album", album)]).status == 303)
-            #expect(try await ann.post("/albums/leave", [("album", "nothing")]).status == 303)
+            try await share(album, ann: ann)
+            #expect(try await ann.post("/albums/leave", fields: [("album", album)]).status == 303)
+            #expect(try await ann.post("/albums/leave", fields: [("album", "nothing")]).status == 303)
             let id = try #require(UUID(uuidString: album))
             #expect(try await ann.journal.loadMembers(ofAlbum: id).count == 1)
         }
     }
 
-    @Test("Nobody is found by a name that there is not, and without the server the page says so")
+    @Test("Sharing with an unknown name or without the server is reported")
     func unknown() async throws {
         try await run { stand, ann, bob, album in
-            let nobody = try await ann.post("/albums/\(album)/members", [("name", "cat")])
-            #expect(nobody.status == 400 && nobody.text.contains("no account of the name &#39;cat&#39;"))
-            #expect(try await ann.post("/albums/\(album)/members", [("name", "ann")]).status == 400)
-            #expect(try await ann.post("/albums/\(album)/members", [("name", "")]).status == 400)
+            let nobody = try await ann.post("/albums/\(album)/members", fields: [("name", "cat")])
+            #expect(nobody.status == 400 && nobody.text.contains("no account with the name &#39;cat&#39;"))
+            #expect(try await ann.post("/albums/\(album)/members", fields: [("name", "ann")]).status == 400)
+            #expect(try await ann.post("/albums/\(album)/members", fields: [("name", "")]).status == 400)
             try await stand.stop()
-            let away = try await ann.post("/albums/\(album)/members", [("name", "bob")])
+            let away = try await ann.post("/albums/\(album)/members", fields: [("name", "bob")])
             #expect(away.status == 502 && away.text.contains("The album is not shared."))
         }
     }

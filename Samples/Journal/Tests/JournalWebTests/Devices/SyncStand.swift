@@ -15,7 +15,7 @@ import Testing
 
 @testable import JournalWeb
 
-/// A sync server in this process, on a port that it has again when it comes back, and journals that share through it.
+/// A sync server in this process that keeps its port across restarts, and journals that sync through it.
 final class SyncStand: Sendable {
     let folder: URL
     let storage = InMemoryStorage()
@@ -33,7 +33,7 @@ final class SyncStand: Sendable {
 
     // MARK: The server
 
-    /// Starts it and returns when it listens.
+    /// Starts the server and returns when it listens.
     func start() async throws {
         // The tables are those of a journal, as `--schema-from` reads them.
         let model = folder.appending(path: "model.sqlite")
@@ -83,7 +83,7 @@ final class SyncStand: Sendable {
         try await stop?()
     }
 
-    /// The token of a new session. The server is not asked, so that it need not run.
+    /// Returns the token of a new session. It uses the database directly, so the server need not run.
     func token(_ account: String) async throws -> String {
         let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
         let service = try await SyncService(database, schema: Self.schema(folder.appending(path: "model.sqlite")))
@@ -94,7 +94,7 @@ final class SyncStand: Sendable {
 
     // MARK: Devices
 
-    /// A journal of an account and its page, which share until the body has ended.
+    /// Serves a journal of an account, which syncs until the body ends.
     func device(
         _ name: String, account: String = "ann", _ body: (WebSubject) async throws -> Void
     ) async throws {
@@ -109,7 +109,7 @@ final class SyncStand: Sendable {
         try await withWeb(storage: storage, sync: options, { _ in }, body)
     }
 
-    /// A token that somebody may replace.
+    /// A token that can be replaced.
     final class Token: Sendable {
         private let value: Mutex<String>
         init(_ text: String) { value = Mutex(text) }
@@ -118,7 +118,7 @@ final class SyncStand: Sendable {
     }
 }
 
-/// Runs a server, and stops it afterwards.
+/// Runs a server while the body runs.
 func withStand(_ body: (SyncStand) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "journal-sync-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -134,7 +134,7 @@ func withStand(_ body: (SyncStand) async throws -> Void) async throws {
     try await stand.stop()
 }
 
-/// Two devices of one account.
+/// Runs the body with two devices of one account.
 func withTwoDevices(_ body: (SyncStand, WebSubject, WebSubject) async throws -> Void) async throws {
     try await withStand { stand in
         try await stand.device("one") { one in
@@ -146,9 +146,9 @@ func withTwoDevices(_ body: (SyncStand, WebSubject, WebSubject) async throws -> 
 }
 
 extension WebSubject {
-    /// Waits until something that comes is there, looking whenever the journal's tables change.
+    /// Waits until a condition holds, and checks it after each change of the journal's tables.
     ///
-    /// The suite's time limit ends it otherwise.
+    /// The suite's time limit ends the wait.
     func until(_ isThere: @escaping @Sendable (WebSubject) async throws -> Bool) async throws {
         let region = DatabaseRegion.fullDatabase
         let changes = ValueObservation.tracking(region: region) { db in
@@ -159,12 +159,12 @@ extension WebSubject {
         }
     }
 
-    /// What a page says, once it says so. Looks again whenever the open pages are told of something.
-    func shows(_ path: String, _ text: String) async throws {
+    /// Waits until a page contains a text. It checks the page again after each event for open pages.
+    func shows(_ path: String, text: String) async throws {
         let events = try RawConnection(port: address.port)
         events.send(Data("GET /events HTTP/1.1\r\nHost: \(address)\r\nCookie: \(cookie)\r\n\r\n".utf8))
         while true {
-            // The first piece is the sign that everything is told from here on.
+            // The first event shows that all later changes are sent.
             guard try await blocking({ try events.read() }) != nil else { break }
             if try await get(path).text.contains(text) { return }
         }

@@ -6,9 +6,9 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("Open pages are told", .timeLimit(.minutes(10)))
+@Suite("Live pages", .timeLimit(.minutes(10)))
 struct LiveTests {
-    /// Watches the stream of events until a text has come, and gives what came before it too.
+    /// Reads the stream of events until a text arrives, and returns everything up to it.
     private func watch(_ connection: RawConnection, until text: String) async throws -> String {
         try await blocking {
             var all = Data()
@@ -28,7 +28,7 @@ struct LiveTests {
         return connection
     }
 
-    @Test("A picture goes from waiting to remote, with the storage held up meanwhile")
+    @Test("Events report a picture as waiting and then as remote")
     func remote() async throws {
         let gate = GatedStorage(InMemoryStorage())
         try await withWeb(storage: gate) { subject in
@@ -38,7 +38,7 @@ struct LiveTests {
             #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
             await gate.waitForArrivals(1)
             #expect(try await web.get(web.path(record)).text.contains("badge waiting"))
-            #expect(try await web.get("/storage").text.contains("It waits for its turn."))
+            #expect(try await web.get("/storage").text.contains("The upload has not started yet."))
             gate.open()
             let events = try await watch(connection, until: #""state":"remote""#)
             #expect(events.contains(#""state":"waiting""#) && events.contains("event: changed"))
@@ -47,17 +47,36 @@ struct LiveTests {
         }
     }
 
-    @Test("A setting that is saved is told, so that open pages look as it says")
+    @Test("Open pages learn of a freed copy and of one that is fetched back")
+    func freed() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
+            let name = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let file = try await web.file(name, of: record)
+            try await web.journal.lfs.waitForUploads()
+            let connection = try await open(web)
+            #expect(try await web.post("/files/\(file)/free").status == 303)
+            let freed = try await watch(connection, until: #""stage":"freed""#)
+            #expect(freed.contains(#""text":"remote only""#))
+            #expect(try await web.post("/files/\(file)/fetch").status == 303)
+            let fetched = try await watch(connection, until: #""stage":"fetched""#)
+            #expect(fetched.contains(#""text":"remote and on this device""#))
+        }
+    }
+
+    @Test("A saved setting is reported to open pages")
     func settings() async throws {
         try await withWeb { subject in
             let web = try await subject.visiting()
             let connection = try await open(web)
-            #expect(try await web.post("/settings", [("theme", "dark")]).status == 303)
+            #expect(try await web.post("/settings", fields: [("theme", "dark")]).status == 303)
             #expect(try await watch(connection, until: "event: changed").contains("event: changed"))
         }
     }
 
-    @Test("A storage that is away is named with its reason, on the stream and on the page")
+    @Test("An unreachable storage is shown with its reason")
     func away() async throws {
         let storage = UnreachableStorage(InMemoryStorage())
         storage.setReachable(false)
@@ -67,7 +86,7 @@ struct LiveTests {
             let connection = try await open(web)
             #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
             _ = try await watch(connection, until: "event: storage")
-            #expect(try await web.get("/").text.contains("The storage is of no use now:"))
+            #expect(try await web.get("/").text.contains("The storage is unavailable:"))
             #expect(try await web.get("/health").text.contains("away"))
             storage.setReachable(true)
             #expect(try await web.post("/storage/retry").status == 303)
@@ -76,7 +95,7 @@ struct LiveTests {
         }
     }
 
-    @Test("Uploads are paused, cancelled, tried again and gone on with")
+    @Test("Uploads can be paused, cancelled, retried and resumed")
     func queue() async throws {
         try await withWeb { subject in
             let web = try await subject.visiting()
@@ -86,18 +105,18 @@ struct LiveTests {
             let name = try #require(try await web.journal.loadRecord(record.id).images.first)
             let file = try await web.journal.imageFile(filename: name, for: record)
             #expect(try await web.get("/storage").text.contains("Uploads are paused"))
-            #expect(try await web.post("/storage/cancel", [("file", "\(file.id)")]).status == 303)
+            #expect(try await web.post("/storage/cancel", fields: [("file", "\(file.id)")]).status == 303)
             #expect(try await web.get("/storage").text.contains("badge cancelled"))
-            #expect(try await web.post("/storage/retry", [("file", "\(file.id)")]).status == 303)
+            #expect(try await web.post("/storage/retry", fields: [("file", "\(file.id)")]).status == 303)
             #expect(try await web.post("/storage/resume").status == 303)
             try await web.journal.lfs.waitForUploads()
             #expect(try await web.journal.imageFile(filename: name, for: record).status == .remote)
-            let verified = try await web.post("/storage/verify", [("content", "yes"), ("objects", "yes")])
-            #expect(verified.text.contains("Nothing is left to do."))
+            let verified = try await web.post("/storage/verify", fields: [("content", "yes"), ("objects", "yes")])
+            #expect(verified.text.contains("No problems are left."))
         }
     }
 
-    @Test("The server stops while pages watch")
+    @Test("The server stops while pages are watching")
     func stops() async throws {
         let connections = try await Watching.run()
         #expect(try await watch(connections, until: "never").hasSuffix("0\r\n\r\n"))

@@ -7,14 +7,14 @@ import Testing
 @testable import JournalWeb
 
 @Suite(
-    "Small pictures", .timeLimit(.minutes(10)),
+    "Thumbnails", .timeLimit(.minutes(10)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/vipsthumbnail"), "libvips-tools is missing"))
 struct ThumbnailTests {
-    /// The smallest picture that there is: one pixel, as a GIF.
+    /// The smallest possible picture: one pixel, as a GIF.
     private static let pixel = Data(base64Encoded: "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7") ?? Data()
 
-    /// Uploads pictures to a record, and gives their files.
-    private func upload(_ pictures: [(Data, String)], _ web: WebSubject) async throws -> [FileData] {
+    /// Uploads pictures to a record, and returns their files.
+    private func upload(_ pictures: [(Data, String)], web: WebSubject) async throws -> [FileData] {
         let record = try await web.record()
         for (bytes, type) in pictures { #expect(try await web.upload(bytes, to: record, type: type).status == 201) }
         var files: [FileData] = []
@@ -24,11 +24,11 @@ struct ThumbnailTests {
         return files
     }
 
-    @Test("A small picture is made once and kept in the cache, and what cannot be read is shown as missing")
+    @Test("A thumbnail is made once and cached, and a failed one has a placeholder")
     func made() async throws {
         try await withWeb(makesThumbnails: true) { subject in
             let web = try await subject.visiting()
-            let files = try await upload([(Self.pixel, "image/gif"), (WebSubject.picture(), "image/png")], web)
+            let files = try await upload([(Self.pixel, "image/gif"), (WebSubject.picture(), "image/png")], web: web)
             for _ in 0..<2 {
                 var types: [String?] = []
                 for file in files {
@@ -44,11 +44,11 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("Many who ask for one small picture at once get the same one, and it is made once")
+    @Test("Concurrent requests for a thumbnail make it once")
     func together() async throws {
         try await withWeb(makesThumbnails: true) { subject in
             let web = try await subject.visiting()
-            let file = try #require(try await upload([(Self.pixel, "image/gif")], web).first)
+            let file = try #require(try await upload([(Self.pixel, "image/gif")], web: web).first)
             let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
                 for _ in 0..<8 { group.addTask { try await web.get("/files/\(file.id)/thumbnail").body } }
                 return try await group.reduce(into: Set<Data>()) { $0.insert($1) }
@@ -58,19 +58,22 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("What was made of a picture goes with it, and what was made of the others stays")
+    @Test("Thumbnails of a deleted picture are deleted, and others stay")
     func deleted() async throws {
         try await withWeb(makesThumbnails: true) { subject in
             let web = try await subject.visiting()
             let other = Self.pixel + Data([0])
-            let files = try await upload([(Self.pixel, "image/gif"), (other, "image/gif")], web)
+            let files = try await upload([(Self.pixel, "image/gif"), (other, "image/gif")], web: web)
             for file in files { #expect(try await web.get("/files/\(file.id)/thumbnail").status == 200) }
             let cache = try #require(web.cache)
-            let keys = files.map { CacheKey(.thumbnails, "\($0.id)/320") }
+            let keys = files.map { CacheKey(.thumbnails, name: "\($0.id)/320") }
             for key in keys { #expect(await cache.content(for: key) != nil) }
             let record = try #require(try await web.journal.loadAllRecords().first)
             let path = "\(web.path(record))/images/\(try #require(record.images.first))/delete"
-            #expect(try await web.post(path, [("file", "\(files[0].id)")]).status == 303)
+            let file = [("file", "\(files[0].id)")]
+            #expect(try await web.post(path, fields: file).status == 303)
+            #expect(await cache.content(for: keys[0]) != nil)
+            #expect(try await web.post("/trash/delete", fields: file).status == 303)
             _ = try await web.journal.lfs.waitForDeletions()
             while await cache.content(for: keys[0]) != nil {
                 try Task.checkCancellation()
@@ -80,30 +83,48 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("The folder of earlier versions goes with what they have made, and with nothing else")
-    func former() throws {
-        let files = FileManager.default
-        let parent = files.temporaryDirectory.appending(path: "former-\(UUID().uuidString)")
-        let folder = parent.appending(path: "journal.sqlite.thumbnails")
-        try files.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { #expect(throws: Never.self) { try files.removeItem(at: parent) } }
-        let database = parent.appending(path: "journal.sqlite")
-        let sum = String(repeating: "0123456789abcdef", count: 4)
-        for name in ["\(sum).jpg", "new-\(UUID().uuidString).jpg", "holiday.jpg", "\(sum).png"] {
-            try Data([1]).write(to: folder.appending(path: name))
+    @Test("A thumbnail is made before a page shows it, with its shape and color")
+    func early() async throws {
+        try await withWeb(makesThumbnails: true) { subject in
+            let web = try await subject.visiting()
+            let file = try #require(try await upload([(Self.pixel, "image/gif")], web: web).first)
+            let cache = try #require(web.cache)
+            while await cache.content(for: CacheKey(.thumbnails, name: "\(file.id)/320")) == nil {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            let page = try await web.get("/pictures")
+            let tile = try #require(page.text.firstMatch(of: /<img src="\/files[^>]*>/)).0
+            #expect(tile.contains("width=\"1\" height=\"1\"") && tile.contains(/data-color="#[0-9a-f]{6}"/))
+            #expect(await cache.usage().loads == 1)
         }
-        try FormerThumbnails.remove(beside: database)
-        #expect(try files.contentsOfDirectory(atPath: folder.path).sorted() == ["\(sum).png", "holiday.jpg"])
-        for name in ["holiday.jpg", "\(sum).png"] { try files.removeItem(at: folder.appending(path: name)) }
-        try FormerThumbnails.remove(beside: database)
-        #expect(!files.fileExists(atPath: folder.path))
-        // Where there is none, and where a link leads to what is somebody's.
-        try FormerThumbnails.remove(beside: database)
-        let own = parent.appending(path: "own")
-        try files.createDirectory(at: own, withIntermediateDirectories: true)
-        try Data([1]).write(to: own.appending(path: "\(sum).jpg"))
-        try files.createSymbolicLink(at: folder, withDestinationURL: own)
-        try FormerThumbnails.remove(beside: database)
-        #expect(try files.contentsOfDirectory(atPath: own.path).count == 1)
+    }
+
+    @Test("A thumbnail is named by its content and never asked for again")
+    func immutable() async throws {
+        try await withWeb(makesThumbnails: true) { subject in
+            let web = try await subject.visiting()
+            let file = try #require(try await upload([(Self.pixel, "image/gif")], web: web).first)
+            let page = try await web.get("/pictures")
+            let sources = try #require(page.text.firstMatch(of: /srcset="([^"]+) 1x, ([^"]+) 2x"/))
+            for path in [sources.1, sources.2] {
+                let reply = try await web.get(String(path))
+                #expect(reply.status == 200 && reply.header("Content-Type") == "image/jpeg")
+                #expect(reply.header("Cache-Control") == "private, max-age=31536000, immutable")
+            }
+            let other = try await web.get("/files/\(file.id)/thumbnail?v=0123456789abcdef")
+            #expect(other.header("Cache-Control") == "private, no-cache")
+            #expect(try await web.post("/logout").header("Clear-Site-Data") == "\"cache\"")
+        }
+    }
+
+    @Test("The size of a JPEG is read from its frame header, and damaged ones have none")
+    func sizes() {
+        let head: [UInt8] = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 1, 0xff, 0xc2, 0, 11, 8, 1, 2, 3, 4, 0, 0]
+        let size = ThumbnailTool.size(ofJPEG: Data(head))
+        #expect(size?.width == 0x304 && size?.height == 0x102)
+        for count in 0..<17 { #expect(ThumbnailTool.size(ofJPEG: Data(head.prefix(count))) == nil) }
+        #expect(ThumbnailTool.size(ofJPEG: Data([0xff, 0xd8] + [UInt8](repeating: 0xff, count: 40))) == nil)
+        #expect(ThumbnailTool.size(ofJPEG: Data([0xff, 0xd8, 0xff, 0xe0, 0, 0] + head)) == nil)
     }
 }

@@ -2,10 +2,10 @@ import Foundation
 import JournalWeb
 import Testing
 
-@Suite("The door", .timeLimit(.minutes(10)))
+@Suite("Access control", .timeLimit(.minutes(10)))
 struct DoorTests {
     @Test(
-        "Others than this machine are let in with a password and TLS alone",
+        "Remote addresses require a password and TLS",
         arguments: ["0.0.0.0:80", "[::]:80", "192.168.1.2:80", "journal.example.org:80", "127.evil.example:80"])
     func options(_ address: String) throws {
         var options = WebOptions()
@@ -21,18 +21,18 @@ struct DoorTests {
         #expect(throws: WebError.self) { try options.requireSafe() }
     }
 
-    @Test("This machine is let in without either", arguments: ["127.0.0.1:0", "[::1]:8080", "localhost:8080"])
+    @Test(
+        "Local addresses require neither password nor TLS", arguments: ["127.0.0.1:0", "[::1]:8080", "localhost:8080"])
     func loopback(_ address: String) throws {
         var options = WebOptions()
         options.address = try #require(ListenAddress(address))
         try options.requireSafe()
     }
 
-    @Test(
-        "What is no address is refused", arguments: ["", ":", "a", "a:", ":1", "a:70000", "::1:80", "[::1]", "a b:1"])
+    @Test("A wrong address is refused", arguments: ["", ":", "a", "a:", ":1", "a:70000", "::1:80", "[::1]", "a b:1"])
     func addresses(_ text: String) { #expect(ListenAddress(text) == nil) }
 
-    @Test("With a password nothing is seen before it was said, and tries are counted")
+    @Test("A password protects every page, and login attempts are limited")
     func password() async throws {
         try await withWeb { options in
             options.password = "correct horse battery"
@@ -44,23 +44,24 @@ struct DoorTests {
                 #expect(reply.status == 303 && reply.header("Location") == "/login", "\(path)")
             }
             for path in ["/metrics", "/events"] {
-                #expect(try await subject.get(path, ["Accept": "*/*"]).status == 401, "\(path)")
+                #expect(try await subject.get(path, headers: ["Accept": "*/*"]).status == 401, "\(path)")
             }
             #expect(try await subject.get("/health").status == 200)
             var web = try await subject.visiting("/login")
-            #expect(try await web.post("/records", [("comment", "x")]).status == 401)
-            for _ in 0..<9 { #expect(try await web.post("/login", [("password", "guess")]).status == 401) }
-            let reply = try await web.post("/login", [("password", "correct horse battery")])
+            #expect(try await web.post("/records", fields: [("comment", "x")]).status == 401)
+            for _ in 0..<9 { #expect(try await web.post("/login", fields: [("password", "guess")]).status == 401) }
+            let reply = try await web.post("/login", fields: [("password", "correct horse battery")])
             #expect(reply.status == 303)
             let cookie = try #require(reply.header("Set-Cookie"))
             #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
             web.cookie = String(cookie.prefix { $0 != ";" })
             #expect(try await web.get("/timeline").text.contains("Secret walk"))
-            // The state in a cookie is signed with it.
+            // The cookie's signature covers its state.
             let forged = subject.cookie.replacing("=out.", with: "=in.")
-            #expect(try await subject.get("/", ["Cookie": forged]).status == 303)
-            _ = try await subject.visiting("/login").post("/login", [("password", "guess")])
-            let late = try await subject.visiting("/login").post("/login", [("password", "correct horse battery")])
+            #expect(try await subject.get("/", headers: ["Cookie": forged]).status == 303)
+            _ = try await subject.visiting("/login").post("/login", fields: [("password", "guess")])
+            let late = try await subject.visiting("/login").post(
+                "/login", fields: [("password", "correct horse battery")])
             #expect(late.status == 429)
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Hostile requests", .timeLimit(.minutes(10)))
 struct HostileTests {
-    /// What every reply has, also one that refuses.
+    /// The headers of every reply, including refusals.
     static let needed = [
         "content-security-policy", "x-content-type-options", "x-frame-options", "referrer-policy",
         "cross-origin-opener-policy", "cross-origin-resource-policy", "permissions-policy", "cache-control",
@@ -18,7 +18,7 @@ struct HostileTests {
             && reply.header("content-security-policy")?.hasPrefix("default-src 'none'") == true
     }
 
-    /// Everything that a request could have changed or made.
+    /// Returns everything that a request could have changed or created.
     private static func state(_ web: WebSubject) async throws -> String {
         let records = try await web.journal.loadAllRecords()
         let tags = try await web.journal.loadTags()
@@ -44,12 +44,12 @@ struct HostileTests {
         }
     }
 
-    private func request(_ web: WebSubject, _ line: String, _ fields: [String], _ body: String = "") -> Data {
+    private func request(_ web: WebSubject, line: String, fields: [String], _ body: String = "") -> Data {
         let all = ["Connection: close", "Cookie: \(web.cookie)"] + fields
         return Data((["\(line) HTTP/1.1"] + all).joined(separator: "\r\n").utf8) + Data("\r\n\r\n\(body)".utf8)
     }
 
-    @Test("No path leads to the file system, however it is written")
+    @Test("Path traversal is refused in every encoding")
     func traversal() async throws {
         let names = [
             "../../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd",
@@ -68,17 +68,17 @@ struct HostileTests {
                 "\(id)/images/\(record.id.uuidString.lowercased())_",
             ]
             return places.flatMap { place in
-                names.map { ("\(place)\($0)", self.request(web, "GET \(place)\($0)", host)) }
+                names.map { ("\(place)\($0)", self.request(web, line: "GET \(place)\($0)", fields: host)) }
             }
                 + names.flatMap { name -> [(String, Data)] in
                     ["/files/\(name)/thumbnail", "/timeline?before=\(name)", "/pictures?before=\(name)"].map {
-                        ($0, self.request(web, "GET \($0)", host))
+                        ($0, self.request(web, line: "GET \($0)", fields: host))
                     }
                 }
         }
     }
 
-    @Test("What changes something is refused without a page of this server, and before it is routed")
+    @Test("A change without this server's origin is refused before it is routed")
     func origin() async throws {
         try await refused { web, record in
             let own = web.origin
@@ -99,18 +99,18 @@ struct HostileTests {
                         "Host: \(web.address)", "Content-Type: application/x-www-form-urlencoded",
                         "Content-Length: \(body.utf8.count)",
                     ]
-                    return ("\(path) \(origin)", self.request(web, "POST \(path)", fields + origin, body))
+                    return ("\(path) \(origin)", self.request(web, line: "POST \(path)", fields: fields + origin, body))
                 }
             }
         }
         try await withWeb { subject in
             let web = try await subject.visiting()
-            let reply = try await web.post("/nothing", [], ["Origin": "http://evil.example"])
+            let reply = try await web.post("/nothing", fields: [], headers: ["Origin": "http://evil.example"])
             #expect(reply.status == 403)
         }
     }
 
-    @Test("Another name of the server is refused, as a rebound one is")
+    @Test("A request for another host name is refused")
     func host() async throws {
         try await refused { web, _ in
             let port = web.address.port
@@ -120,55 +120,64 @@ struct HostileTests {
                 ["Host: evil.example", "Host: 127.0.0.1:\(port)"], ["Host: 127.0.0.1:\(port)", "Host: evil.example"],
                 ["Host: 0.0.0.0"], ["Host: [::ffff:7f00:1]"], ["Host: 127.0.0.1:99999"], ["Host: localhost evil"],
             ]
-            return hosts.map { ("\($0)", self.request(web, "GET /", $0)) }
-                + [("absolute", self.request(web, "GET http://evil.example/", ["Host: evil.example"]))]
+            return hosts.map { ("\($0)", self.request(web, line: "GET /", fields: $0)) }
+                + [("absolute", self.request(web, line: "GET http://evil.example/", fields: ["Host: evil.example"]))]
         }
     }
 
-    @Test("Forms without this session's token, of another kind, or too large change nothing")
+    @Test("Forms with a wrong token, type or size change nothing")
     func forms() async throws {
         let other = String(repeating: "0", count: 64)
         try await refused { web, record in
             let head = ["Host: \(web.address)", "Origin: \(web.origin)"]
             let form = head + ["Content-Type: application/x-www-form-urlencoded"]
             let big = String(repeating: "x", count: 3 << 20)
-            func post(_ path: String, _ fields: [String], _ body: String) -> Data {
-                self.request(web, "POST \(path)", fields + ["Content-Length: \(body.utf8.count)"], body)
+            func post(_ path: String, fields: [String], _ body: String) -> Data {
+                self.request(web, line: "POST \(path)", fields: fields + ["Content-Length: \(body.utf8.count)"], body)
             }
             let paths = ["/records", "\(web.path(record))/delete", "/albums", "/storage/verify", "/storage/free"]
             return paths.flatMap { path in
                 [
-                    ("no token", post(path, form, "comment=x&name=x&sure=yes&keep=0")),
-                    ("other token", post(path, form, "token=\(other)&comment=x&name=x&sure=yes&keep=0")),
-                    ("empty token", post(path, form, "token=&name=x&sure=yes")),
-                    ("json", post(path, head + ["Content-Type: application/json"], #"{"token":"\#(web.token)"}"#)),
-                    ("text", post(path, head + ["Content-Type: text/plain"], "token=\(web.token)&name=x&sure=yes")),
-                    ("no type", post(path, head, "token=\(web.token)&name=x&sure=yes")),
-                    ("too large", post(path, form, "token=\(web.token)&name=x&sure=yes&comment=\(big)")),
+                    ("no token", post(path, fields: form, "comment=x&name=x&sure=yes&keep=0")),
+                    ("other token", post(path, fields: form, "token=\(other)&comment=x&name=x&sure=yes&keep=0")),
+                    ("empty token", post(path, fields: form, "token=&name=x&sure=yes")),
+                    (
+                        "json",
+                        post(path, fields: head + ["Content-Type: application/json"], #"{"token":"\#(web.token)"}"#)
+                    ),
+                    (
+                        "text",
+                        post(path, fields: head + ["Content-Type: text/plain"], "token=\(web.token)&name=x&sure=yes")
+                    ),
+                    ("no type", post(path, fields: head, "token=\(web.token)&name=x&sure=yes")),
+                    ("too large", post(path, fields: form, "token=\(web.token)&name=x&sure=yes&comment=\(big)")),
                     (
                         "other cookie",
-                        post(path, form + ["Cookie: journal=in.x.y"], "token=\(other)&comment=x&name=x&sure=yes")
+                        post(
+                            path, fields: form + ["Cookie: journal=in.x.y"], "token=\(other)&comment=x&name=x&sure=yes")
                     ),
                 ]
             }
         }
     }
 
-    @Test("Only GET, HEAD and POST are known, whatever a field says")
+    @Test("Only GET, HEAD and POST are accepted, regardless of override fields")
     func methods() async throws {
         try await refused { web, record in
             let methods = ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "post"]
             let fields = ["Host: \(web.address)", "Origin: \(web.origin)"]
             return methods.flatMap { method in
-                [web.path(record), "/records"].map { ("\(method) \($0)", self.request(web, "\(method) \($0)", fields)) }
+                [web.path(record), "/records"].map {
+                    ("\(method) \($0)", self.request(web, line: "\(method) \($0)", fields: fields))
+                }
             }
                 + ["X-HTTP-Method-Override", "X-Method-Override", "X-HTTP-Method"].map {
-                    ($0, self.request(web, "GET \(web.path(record))/delete", fields + ["\($0): POST"]))
+                    ($0, self.request(web, line: "GET \(web.path(record))/delete", fields: fields + ["\($0): POST"]))
                 }
         }
     }
 
-    @Test("Requests that two servers would read differently end the connection, or nothing is done")
+    @Test("Ambiguous requests are refused or end the connection")
     func smuggling() async throws {
         try await refused { web, _ in
             let body = "token=\(web.token)&comment=x"
@@ -183,11 +192,16 @@ struct HostileTests {
                 ["Content-Length: 99999999999999999999"], ["X-A: a\rOrigin: b"], [" X-Folded: a"], ["X-A: \u{0}"],
                 ["X-Long: \(String(repeating: "a", count: 100_000))"],
             ]
-            return tricks.map { ("\($0.joined().prefix(60))", self.request(web, "POST /records", fields + $0, body)) }
+            return tricks.map {
+                ("\($0.joined().prefix(60))", self.request(web, line: "POST /records", fields: fields + $0, body))
+            }
                 + [
-                    ("many", self.request(web, "GET /", fields + (0..<2_000).map { "X-\($0): a" })),
+                    ("many", self.request(web, line: "GET /", fields: fields + (0..<2_000).map { "X-\($0): a" })),
                     ("no version", Data("GET /\r\n\r\n".utf8)), ("nonsense", Data("\u{16}\u{3}\u{1}\r\n\r\n".utf8)),
-                    ("long line", self.request(web, "GET /" + String(repeating: "a", count: 200_000), fields)),
+                    (
+                        "long line",
+                        self.request(web, line: "GET /" + String(repeating: "a", count: 200_000), fields: fields)
+                    ),
                 ]
         }
     }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import JournalWeb
 
-/// URLs and forms are input.
+/// URLs and forms are untrusted input.
 ///
-/// `LFS_FUZZ_ROUNDS` sets how many requests are sent, `LFS_FUZZ_SEED` which.
+/// `LFS_FUZZ_ROUNDS` sets the number of requests, `LFS_FUZZ_SEED` sets the seed.
 @Suite("Fuzzed requests", .serialized, .timeLimit(.minutes(60)))
 struct RequestFuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -17,13 +17,13 @@ struct RequestFuzzTests {
             String(repeating: "9", count: 400), "e\u{301}", "\u{202E}",
         ]
 
-    @Test("Any URL and any form gets an answer that is no error of the server")
+    @Test("Random URLs and forms never cause a server error")
     func requests() async throws {
         let rounds = Self.environment["LFS_FUZZ_ROUNDS"].flatMap(Int.init) ?? 300
         try await withWeb { subject in
             var state = Self.environment["LFS_FUZZ_SEED"].flatMap(UInt64.init) ?? 42
             func pick<Element>(_ elements: [Element]) -> Element {
-                // Knuth's linear congruential generator (MMIX); the upper bits are the better ones.
+                // Knuth's linear congruential generator (MMIX). The upper bits are more random.
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 return elements[Int((state >> 33) % UInt64(elements.count))]
             }
@@ -56,7 +56,7 @@ struct RequestFuzzTests {
                     switch round % 3 {
                     case 0: try await web.get("\(pick(pages))?\(query)")
                     case 1: try await web.get("\(pick(pages))/\(text)?\(query)")
-                    default: try await web.post(pick(forms), pairs)
+                    default: try await web.post(pick(forms), fields: pairs)
                     }
                 #expect(reply.status < 500, "\(round): \(reply.status) \(query) \(text)")
             }
@@ -64,7 +64,7 @@ struct RequestFuzzTests {
         }
     }
 
-    @Test("Any Range is a part of the picture, or none")
+    @Test("A Range field yields a valid part of the picture or is ignored")
     func ranges() {
         for first in ["", "0", "5", "9223372036854775807", "9223372036854775808", "-1", "10"] {
             for last in ["", "0", "4", "9223372036854775807", "9223372036854775808", "-9223372036854775808"] {

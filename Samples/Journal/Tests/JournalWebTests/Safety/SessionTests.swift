@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Sessions", .timeLimit(.minutes(10)))
 struct SessionTests {
-    /// Settings and secrets in a folder, as they are after each start.
+    /// Settings and secrets in a folder that survives restarts.
     private struct Place {
         let folder: URL
         let time = Clock()
@@ -39,16 +39,16 @@ struct SessionTests {
         try await body(Place(folder: folder))
     }
 
-    private func cookie(_ session: Session, _ sessions: Sessions) -> [String] {
+    private func cookie(_ session: Session, sessions: Sessions) -> [String] {
         [String(sessions.header(for: session).prefix { $0 != ";" })]
     }
 
-    @Test("A session and its forms count after a restart, and not with another password or none")
+    @Test("A session survives a restart, but not a change of the password")
     func restarted() async throws {
         try await withPlace { place in
             let sessions = try await place.sessions()
             let session = sessions.newSession(isLoggedIn: true)
-            let (cookie, token) = (cookie(session, sessions), sessions.token(of: session))
+            let (cookie, token) = (cookie(session, sessions: sessions), sessions.token(of: session))
             let again = try await place.sessions()
             #expect(again.session(cookies: cookie)?.id == session.id && again.isToken(token, of: session))
             for other in ["correct horse battery 2", nil] {
@@ -58,12 +58,12 @@ struct SessionTests {
         }
     }
 
-    @Test("A session ends by itself after thirty days, and nobody can make it longer")
+    @Test("A session expires after thirty days and cannot be extended")
     func expired() async throws {
         try await withPlace { place in
             let sessions = try await place.sessions()
             let session = sessions.newSession(isLoggedIn: true)
-            let cookie = cookie(session, sessions)
+            let cookie = cookie(session, sessions: sessions)
             place.time.advance(30 * 86_400 - 1)
             #expect(sessions.session(cookies: cookie) != nil)
             place.time.advance(1)
@@ -73,30 +73,30 @@ struct SessionTests {
         }
     }
 
-    @Test("A session that is ended stays ended after a restart, and others go on")
+    @Test("An ended session stays ended after a restart, and others continue")
     func ended() async throws {
         try await withPlace { place in
             let sessions = try await place.sessions()
             let both = (0..<2).map { _ in sessions.newSession(isLoggedIn: true) }
-            let cookies = both.map { cookie($0, sessions) }
+            let cookies = both.map { cookie($0, sessions: sessions) }
             try await sessions.end(both[0])
             #expect(sessions.session(cookies: cookies[0]) == nil && sessions.session(cookies: cookies[1]) != nil)
             let again = try await place.sessions()
             #expect(again.session(cookies: cookies[0]) == nil && again.session(cookies: cookies[1]) != nil)
-            // Those that would have ended by now are not kept.
+            // Sessions that would have expired are not kept in the list.
             place.time.advance(30 * 86_400)
             try await again.end(again.newSession(isLoggedIn: true))
             #expect(try await place.settings().get(.endedSessions).count == 1)
         }
     }
 
-    @Test("All sessions are ended at once, and when more have ended than are kept")
+    @Test("All sessions end on request, or when too many were ended")
     func all() async throws {
         try await withPlace { place in
             let sessions = try await place.sessions()
             for isTooMany in [false, true] {
                 let session = sessions.newSession(isLoggedIn: true)
-                let cookie = cookie(session, sessions)
+                let cookie = cookie(session, sessions: sessions)
                 if isTooMany {
                     let expires = session.expires
                     try await place.settings().set(
@@ -113,7 +113,7 @@ struct SessionTests {
         }
     }
 
-    @Test("The secret is made once, has 32 bytes, and is not in the database")
+    @Test("The secret is created once, has 32 bytes, and is not in the database")
     func secret() async throws {
         try await withPlace { place in
             _ = try await place.sessions()
@@ -130,12 +130,12 @@ struct SessionTests {
         }
     }
 
-    @Test("Cookies that say something else are no session of ours")
+    @Test("Forged cookies are not sessions")
     func forged() async throws {
         try await withPlace { place in
             let sessions = try await place.sessions()
             let session = sessions.newSession(isLoggedIn: false)
-            let cookie = cookie(session, sessions)[0]
+            let cookie = cookie(session, sessions: sessions)[0]
             let code = cookie.split(separator: ".").last.map(String.init) ?? ""
             for text in [
                 cookie.replacing("=out.", with: "=in."), "journal=", "journal=...", "journal=out.\(session.id).\(code)",
@@ -148,14 +148,14 @@ struct SessionTests {
         }
     }
 
-    @Test("Who has logged out is not let in by a cookie of before, nor by one of another browser after all have")
+    @Test("A logout invalidates the cookie, and a global logout all cookies")
     func loggedOut() async throws {
         try await withWeb { options in
             options.password = "correct horse battery"
         } _: { subject in
             func login() async throws -> WebSubject {
                 var web = try await subject.visiting("/login")
-                let reply = try await web.post("/login", [("password", "correct horse battery")])
+                let reply = try await web.post("/login", fields: [("password", "correct horse battery")])
                 web.cookie = String(try #require(reply.header("Set-Cookie")).prefix { $0 != ";" })
                 let page = try await web.get("/").text
                 web.token = try #require(page.firstMatch(of: /data-token="([0-9a-f]{64})"/)).1.description
@@ -166,7 +166,9 @@ struct SessionTests {
             #expect(try await one.post("/logout").header("Location") == "/login")
             #expect(try await one.get("/").status == 303)
             #expect(try await other.get("/").status == 200)
-            #expect(try await other.post("/logout/all", [], ["Origin": "http://evil.example"]).status == 403)
+            #expect(
+                try await other.post("/logout/all", fields: [], headers: ["Origin": "http://evil.example"]).status
+                    == 403)
             #expect(try await other.get("/").status == 200)
             #expect(try await other.post("/logout/all").status == 303)
             for web in [one, other, third] { #expect(try await web.get("/").status == 303) }

@@ -2,9 +2,9 @@ import Foundation
 import JournalWeb
 import Testing
 
-@Suite("A journal behind TLS", .timeLimit(.minutes(10)))
+@Suite("TLS", .timeLimit(.minutes(10)))
 struct TLSTests {
-    @Test("is reached by https with its own certificate, keeps its cookie to that, and refuses everything else")
+    @Test("A journal with TLS refuses untrusted clients, plain HTTP and old TLS")
     func served() async throws {
         try await withCertificate { files in
             try await withWeb { options in
@@ -17,12 +17,12 @@ struct TLSTests {
                 #expect(health.status == 0 && health.output.contains(#""status":"ok""#), "\(health)")
                 let page = try await curl(trusting + ["-D", "-", "https://127.0.0.1:\(port)/login"]).output
                 #expect(page.contains("Secure") && page.contains("HttpOnly"), "\(page)")
-                // Nobody is asked to trust what no authority has signed; no plain HTTP; no old TLS.
+                // A client must not trust an unsigned certificate. Plain HTTP and old TLS versions are refused.
                 #expect(try await curl(["https://127.0.0.1:\(port)/health"]).status == 60)
                 #expect(try await curl(["http://127.0.0.1:\(port)/health"]).status != 0)
                 #expect(
                     try await curl(trusting + ["--tls-max", "1.1", "https://127.0.0.1:\(port)/health"]).status == 35)
-                // The forms go by the origin that browsers see.
+                // Forms are checked against the origin that browsers see.
                 let forged = ["-H", "Origin: http://127.0.0.1:\(port)", "-d", "password=x"]
                 let reply = try await curl(
                     trusting + forged + ["-w", "%{http_code}", "https://127.0.0.1:\(port)/login"])
@@ -31,7 +31,7 @@ struct TLSTests {
         }
     }
 
-    @Test("does not start with files that are missing, swapped or of two pairs, and says what they have to be")
+    @Test("Missing, swapped or mismatched certificate files prevent the start")
     func wrongFiles() async throws {
         try await withCertificate { first in
             try await withCertificate { second in
@@ -59,7 +59,7 @@ struct TLSTests {
         let (certificate, key) = (folder.appending(path: "cert.pem").path, folder.appending(path: "key.pem").path)
         let made = try await run(
             "openssl",
-            [
+            arguments: [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                 "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
             ])
@@ -68,10 +68,10 @@ struct TLSTests {
     }
 
     private func curl(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        try await run("curl", ["--silent", "--noproxy", "*", "--max-time", "300"] + arguments)
+        try await run("curl", arguments: ["--silent", "--noproxy", "*", "--max-time", "300"] + arguments)
     }
 
-    private func run(_ tool: String, _ arguments: [String]) async throws -> (status: Int32, output: String) {
+    private func run(_ tool: String, arguments: [String]) async throws -> (status: Int32, output: String) {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [tool] + arguments
@@ -81,7 +81,7 @@ struct TLSTests {
         process.terminationHandler = { _ in ended.finish() }
         try process.run()
         for await _ in ends {}
-        // What they print fits into the pipe.
+        // The output fits into the pipe's buffer.
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return (process.terminationStatus, text)
     }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A reply as it came over the wire.
+/// A reply as it was received.
 struct HTTPReply: Sendable {
     let status: Int
-    /// In lowercase, each with all its values.
+    /// The headers with lowercase names, each with all its values.
     let headers: [String: [String]]
     let body: Data
 
@@ -11,7 +11,7 @@ struct HTTPReply: Sendable {
 
     func header(_ name: String) -> String? { headers[name.lowercased()]?.first }
 
-    /// nil for what is no reply, such as a connection that was closed.
+    /// Parses a reply. The result is nil for anything else, such as a closed connection.
     init?(_ bytes: Data) {
         guard let end = bytes.firstRange(of: Data("\r\n\r\n".utf8)) else { return nil }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
@@ -29,7 +29,7 @@ struct HTTPReply: Sendable {
         body = headers["transfer-encoding"] == ["chunked"] ? Self.joined(rest) : rest
     }
 
-    /// The chunks of RFC 9112, section 7.1.
+    /// Joins the chunks of RFC 9112, section 7.1.
     private static func joined(_ bytes: Data) -> Data {
         var (rest, body) = (bytes[...], Data())
         while let end = rest.firstRange(of: Data("\r\n".utf8)),

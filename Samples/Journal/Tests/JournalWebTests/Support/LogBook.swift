@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Keeps the lines of a log.
+/// A log handler that keeps the lines.
 final class LogBook: LogHandler, Sendable {
     private let all = Mutex<[String]>([])
     private let fields = Mutex<(metadata: Logger.Metadata, level: Logger.Level)>(([:], .info))

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A connection that sends exactly the bytes that it is given: no client library puts right what is wrong on purpose.
+/// A connection that sends exactly the given bytes. A client library would correct deliberate mistakes.
 final class RawConnection: Sendable {
     struct Failed: Error {
         let call: String
@@ -13,7 +13,7 @@ final class RawConnection: Sendable {
     init(port: Int) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failed(call: "socket", code: errno) }
-        // A server that does not answer ends the test with an error, and not with the time limit.
+        // A server that does not answer fails the test with an error instead of the time limit.
         var patience = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -30,7 +30,7 @@ final class RawConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends as much as the server takes; it may close earlier.
+    /// Sends as much as the server accepts. The server may close the connection early.
     func send(_ data: Data) {
         var rest = data[...]
         while !rest.isEmpty {
@@ -40,7 +40,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The next bytes; nil at the end.
+    /// Returns the next bytes, or nil at the end.
     func read() throws -> Data? {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &bytes, bytes.count, 0)
@@ -55,8 +55,8 @@ final class RawConnection: Sendable {
     }
 }
 
-/// Runs what waits for a socket in a thread of its own: not in one of Swift's, and not in one of the system's queues,
-/// which the database needs to answer.
+/// Runs a blocking call in a separate thread. Swift's threads must not block, and the database needs the system's
+/// queues to answer.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result(catching: body)) }

@@ -11,16 +11,16 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-/// A journal that is served on a free port of this machine, and a browser's session with it.
+/// A journal that is served on a free local port, and a browser session with it.
 struct WebSubject: Sendable {
     let journal: DatabaseStorageService
     let address: ListenAddress
     let folder: URL
     let logs: LogBook
     let settings: StorageRouter
-    /// nil where no small pictures are made.
+    /// The cache, or nil if no thumbnails are made.
     let cache: MediaCache?
-    /// The cookie, and the token of the forms.
+    /// The session cookie. `token` is the token of the forms.
     var cookie = ""
     var token = ""
 
@@ -28,7 +28,7 @@ struct WebSubject: Sendable {
 
     // MARK: Requests
 
-    /// Sends bytes as they are, and reads until the server closes.
+    /// Sends the bytes unchanged, and reads until the server closes the connection.
     func send(_ bytes: Data) async throws -> HTTPReply? {
         let port = address.port
         return try await blocking {
@@ -39,7 +39,7 @@ struct WebSubject: Sendable {
     }
 
     func send(
-        _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data = Data()
+        _ method: String, path: String, headers: [String: String] = [:], body: Data = Data()
     ) async throws -> HTTPReply {
         var fields = ["Host": "\(address)", "Connection": "close", "Cookie": cookie, "Accept": "text/html"]
         if method == "POST" { fields["Origin"] = origin }
@@ -49,31 +49,31 @@ struct WebSubject: Sendable {
         return try #require(try await send(Data("\(method) \(path) HTTP/1.1\r\n\(lines)\r\n".utf8) + body))
     }
 
-    func get(_ path: String, _ headers: [String: String] = [:]) async throws -> HTTPReply {
-        try await send("GET", path, headers)
+    func get(_ path: String, headers: [String: String] = [:]) async throws -> HTTPReply {
+        try await send("GET", path: path, headers: headers)
     }
 
     func post(
-        _ path: String, _ fields: [(String, String)] = [], _ headers: [String: String] = [:]
+        _ path: String, fields: [(String, String)] = [], headers: [String: String] = [:]
     ) async throws -> HTTPReply {
         let pairs = ([("token", token)] + fields).map { name, value in
             "\(name)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
         }
         let type = ["Content-Type": "application/x-www-form-urlencoded"].merging(headers) { _, new in new }
-        return try await send("POST", path, type, body: Data(pairs.joined(separator: "&").utf8))
+        return try await send("POST", path: path, headers: type, body: Data(pairs.joined(separator: "&").utf8))
     }
 
     func upload(
-        _ bytes: Data, to record: TimeRecord, type: String = "image/png", _ headers: [String: String] = [:]
+        _ bytes: Data, to record: TimeRecord, type: String = "image/png", headers: [String: String] = [:]
     ) async throws -> HTTPReply {
         let fields = ["Content-Type": type, "X-Journal-Token": token, "Accept": "application/json"]
         return try await send(
-            "POST", "\(path(record))/pictures", fields.merging(headers) { _, new in new }, body: bytes)
+            "POST", path: "\(path(record))/pictures", headers: fields.merging(headers) { _, new in new }, body: bytes)
     }
 
     func path(_ record: TimeRecord) -> String { "/records/\(record.id.uuidString.lowercased())" }
 
-    /// Loads a page as a browser does that comes for the first time.
+    /// Loads a page as a browser does on its first visit.
     func visiting(_ path: String = "/") async throws -> WebSubject {
         var subject = self
         let page = try await get(path)
@@ -92,24 +92,24 @@ struct WebSubject: Sendable {
         return record
     }
 
-    /// The id of the file that a picture of a record is.
+    /// Returns the id of the file of a record's picture.
     func file(_ name: String, of record: TimeRecord) async throws -> String {
         "\(try await journal.imageFile(filename: name, for: record).id)"
     }
 
-    /// What begins as a PNG does.
+    /// Returns bytes that start like a PNG.
     static func picture(_ count: Int = 2_000, seed: UInt8 = 1) -> Data {
         Data([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
             + Data((8..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) ^ seed })
     }
 }
 
-/// Makes the backup of a journal in a folder.
+/// A closure that creates the backup of a journal in a folder.
 struct BackupMaker {
     let make: (DatabaseStorageService, StorageRouter, URL) -> FolderBackup
 }
 
-/// Serves a journal in a new folder, and stops it afterwards as a signal would.
+/// Serves a journal in a new folder while the body runs, and then stops it as after a signal.
 func withWeb(
     storage: any RemoteStorage = InMemoryStorage(), sync: SyncOptions? = nil, makesThumbnails: Bool = false,
     backup maker: BackupMaker? = nil,

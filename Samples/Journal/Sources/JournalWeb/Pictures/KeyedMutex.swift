@@ -1,15 +1,15 @@
-/// Lets a few do something at once, and the others wait in the order in which they came.
+/// A limit on the number of concurrent operations. Others wait in the order of their arrival.
 ///
-/// The count and the queue are its own. Whoever waits holds nothing but a connection whose bytes are not read.
-actor Turns {
+/// The actor owns the count and the queue. A waiting request occupies only a connection whose bytes are not read.
+actor KeyedMutex {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(_ count: Int) { free = count }
 
-    /// Does something when it is its turn.
+    /// Waits for a free place and runs an operation.
     ///
-    /// - Throws: what the closure throws.
+    /// - Throws: The errors of the closure.
     nonisolated func run<Value>(_ body: () async throws -> Value) async throws -> Value {
         await take()
         do {
@@ -30,7 +30,7 @@ actor Turns {
         }
     }
 
-    /// The turn goes to the next one, if there is one.
+    /// Passes the place to the next waiting operation, if there is one.
     private func give() {
         if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }

@@ -1,0 +1,125 @@
+import Foundation
+import JournalStorage
+import LFS
+
+/// The knowledge about one file: the content of its page, and the reply in JSON.
+struct FileReport: Encodable, Sendable {
+    struct Line: Encodable, Sendable {
+        let time: String
+        let event: String
+        let text: String
+
+        init(_ line: HistoryLine, times: LocalTime) {
+            time = times.seconds(line.date)
+            event = line.name
+            text = line.sentence
+        }
+    }
+
+    let id: String
+    let name: String
+    /// The state in one word, and in a few words.
+    let state: String
+    let text: String
+    let reason: String
+    let isOnThisDevice: Bool
+    let isOnStorage: Bool
+    /// The row's status: `local` or `remote`.
+    let status: String
+    let attempts: Int
+    /// The time of the next attempt; nil if none is due.
+    let nextAttempt: String?
+    let lastError: String?
+    /// The reason why the app holds all uploads; nil if it does not.
+    let hold: String?
+    /// The reason why the storage is unavailable; nil if it is available.
+    let outage: String?
+    let key: String
+    let url: String?
+    let proof: String?
+    let contentType: String?
+    let byteCount: Int64
+    let size: String
+    let sha256: String
+    let createdAt: String
+    let timeline: [Line]
+    let rows: [TableRow]
+
+    init(
+        _ image: StoredImage, badge: Badge, isHere: Bool, conditions: QueueConditions, lines: [HistoryLine],
+        rows: [TableRow], times: LocalTime
+    ) {
+        let file = image.file
+        id = "\(file.id)"
+        name = file.name ?? "without a name"
+        state = badge.state
+        text = badge.text
+        reason = badge.reason
+        isOnThisDevice = isHere
+        isOnStorage = file.status == .remote
+        status = file.status.rawValue
+        attempts = image.upload?.attempts ?? 0
+        nextAttempt = image.upload?.nextAttempt.map { times.text($0) }
+        lastError = image.upload?.reason
+        hold = conditions.isPaused ? "Uploads are paused." : conditions.hold?.reason
+        outage = conditions.outage?.reason
+        key = file.key
+        url = file.url?.absoluteString
+        proof = file.proof?.rawValue
+        contentType = file.contentType
+        byteCount = file.byteCount
+        size = Words.bytes(file.byteCount)
+        sha256 = file.sha256
+        createdAt = times.text(file.createdAt)
+        timeline = lines.reversed().map { Line($0, times: times) }
+        self.rows = rows
+    }
+}
+
+/// The page of one file's state.
+struct InspectorView: Sendable {
+    let report: FileReport
+    let badge: Badge
+    let path: String
+    /// The path of the picture's page.
+    let picture: String
+    let thumbnail: String
+    let facts: [Fact]
+    let isNew: Bool
+
+    struct Fact: Sendable {
+        let name: String
+        let value: String
+    }
+
+    init(_ report: FileReport, badge: Badge) {
+        self.report = report
+        self.badge = badge
+        path = "/files/\(report.id)/inspect"
+        picture = "/files/\(report.id)/view"
+        thumbnail = "/files/\(report.id)/thumbnail"
+        isNew = report.timeline.isEmpty
+        let proof: String? =
+            switch report.proof {
+            case "checksum"?: "The storage computed the checksum, and it is equal."
+            case "byteCount"?: "The storage reported only the number of bytes."
+            default: nil
+            }
+        let facts: [(String, String?)] = [
+            ("Name", report.name), ("Id", report.id),
+            ("Bytes on this device", report.isOnThisDevice ? "yes" : "no"),
+            ("Bytes on the storage", report.isOnStorage ? "yes" : "no"),
+            ("Status of the row", report.status),
+            ("Failed attempts", "\(report.attempts)"),
+            ("Next attempt", report.nextAttempt ?? "none"),
+            ("Last failure", report.lastError),
+            ("Uploads are held", report.hold ?? "no"),
+            ("Storage is unavailable", report.outage ?? "no"),
+            ("Size", "\(report.size) (\(report.byteCount) bytes)"),
+            ("Type", report.contentType), ("Made", report.createdAt), ("Confirmation", proof),
+            ("SHA-256", report.sha256), ("Object key", report.key),
+            ("URL of the object", report.url),
+        ]
+        self.facts = facts.compactMap { name, value in value.map { Fact(name: name, value: $0) } }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import GRDB
+import Hummingbird
+import JournalStorage
+import LFS
+
+/// The route of the page "How it works", on which files move through the stages of LFS.
+struct HowRoutes: Sendable {
+    let parts: WebParts
+
+    /// The number of files that the page shows, the newest first.
+    static let maxFiles = 24
+
+    func add(to router: Router<JournalContext>) { router.get("/how", use: show) }
+
+    @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
+        let newest = try await shownFiles()
+        let badges = try await parts.badges(of: newest)
+        let chosen = try await chosen(request)
+        let rows = try await parts.journal.database.read { db in try chosen.map { try TableRow.all(of: $0, db) } }
+        let counts = FlowCounts(
+            try await parts.counter.counts(), transfers: parts.history.transfers(), totals: parts.history.totals())
+        let files = newest.map { image in
+            FlowFile(
+                image, badge: badges.badge(image), isChosen: image.file.id == chosen,
+                last: parts.history.lines(of: image.file.id).last?.name)
+        }
+        let content = HowView(
+            stages: FlowStage.all(files: files, counts: counts), files: files,
+            lines: parts.history.recent(20).map { FlowLine($0, times: parts.times) },
+            chosen: chosen.map { "\($0)" }, rows: rows ?? [], faults: faults(), conditions: badges.conditions,
+            isEmpty: newest.isEmpty, options: parts.options,
+            round: parts.rounds?.last.value)
+        return try await parts.page("how", title: "How it works", at: "/how", context: context, content: content)
+    }
+
+    /// Returns the files with the latest events, and then the newest files.
+    private func shownFiles() async throws -> [StoredImage] {
+        var active: [FileID] = []
+        for id in parts.history.recent(FileHistory.maxRecent).compactMap(\.file) where !active.contains(id) {
+            active.append(id)
+        }
+        let ids = Array(active.prefix(Self.maxFiles))
+        let images = try await parts.journal.database.read { db in
+            try StoredImage.some(ids, db) + StoredImage.newest(Self.maxFiles, db)
+        }
+        let known = Dictionary(images.map { ($0.file.id, $0) }) { first, _ in first }
+        let first = ids.compactMap { known[$0] }
+        return Array((first + images.filter { !ids.contains($0.file.id) }).prefix(Self.maxFiles))
+    }
+
+    /// Returns the file whose rows are shown: that of the query; nil without one.
+    ///
+    /// - Throws: ``WebError/Code/badRequest``.
+    private func chosen(_ request: Request) async throws -> FileID? {
+        guard request.fields.has("file") else { return nil }
+        guard let id = FileID(request.fields["file"]) else {
+            throw WebError(.badRequest, message: "This is not a file of the journal.")
+        }
+        return id
+    }
+
+    private func faults() -> [FlowFault] {
+        guard let storage = parts.options.faults else { return [] }
+        return DemoStorage.Fault.allCases.map { FlowFault($0, isOn: storage.active.contains($0)) }
+    }
+}

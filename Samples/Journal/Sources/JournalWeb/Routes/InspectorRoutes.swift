@@ -1,0 +1,100 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import Hummingbird
+import JournalStorage
+import LFS
+
+/// The routes of the page that shows one file's state, and of its buttons.
+struct InspectorRoutes: Sendable {
+    let parts: WebParts
+
+    func add(to router: Router<JournalContext>) {
+        router.get("/files/:id/inspect", use: show)
+        router.post("/files/:id/retry", use: retry)
+        router.post("/files/:id/free", use: free)
+        router.post("/files/:id/fetch", use: fetch)
+        router.post("/files/:id/verify", use: verify)
+    }
+
+    /// Shows the page, or replies with the same values in JSON if the request accepts only JSON.
+    @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
+        let image = try await parts.image(context)
+        let badges = try await parts.badges(of: [image])
+        let badge = badges.badge(image)
+        let rows = try await parts.journal.database.read { db in try TableRow.all(of: image.file.id, db) }
+        let report = FileReport(
+            image, badge: badge, isHere: badges.copies?.contains(image.file.id) == true,
+            conditions: badges.conditions, lines: parts.history.lines(of: image.file.id), rows: rows,
+            times: parts.times)
+        let accept = request.headers[.accept] ?? ""
+        if accept.contains("application/json"), !accept.contains("text/html") {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+            return Response(
+                status: .ok, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(report))))
+        }
+        return try await parts.page(
+            "inspector", title: "File of \(try await parts.place(of: image.file).title)", at: "/pictures",
+            context: context,
+            content: InspectorView(report, badge: badge))
+    }
+
+    @Sendable func retry(_ request: Request, context: JournalContext) async throws -> Response {
+        try await act(request, context: context) { image in
+            try await parts.lfs.retry([image.file.id])
+            note("retried", of: image, sentence: "You asked for another attempt.")
+        }
+    }
+
+    @Sendable func free(_ request: Request, context: JournalContext) async throws -> Response {
+        try await act(request, context: context) { image in
+            try await parts.lfs.evict(image.file.id)
+            parts.history.addFreed(image.file.id, byteCount: image.file.byteCount)
+        }
+    }
+
+    @Sendable func fetch(_ request: Request, context: JournalContext) async throws -> Response {
+        try await act(request, context: context) { image in
+            if try await parts.lfs.localURL(of: image.file) == nil {
+                throw WebError(.badRequest, message: "The device that made this file has not uploaded it yet.")
+            }
+        }
+    }
+
+    @Sendable func verify(_ request: Request, context: JournalContext) async throws -> Response {
+        try await act(request, context: context) { image in
+            note("verified", of: image, sentence: try await localFinding(image))
+            for reading in try await parts.lfs.readBack([image.file.id]) {
+                note("verified", of: image, sentence: Self.sentence(reading))
+            }
+        }
+    }
+
+    private func localFinding(_ image: StoredImage) async throws -> String {
+        guard try await parts.lfs.hasLocalCopy(of: image.file.id) else { return "There is no local copy." }
+        return try await parts.lfs.repairLocalCopy(of: image.file.id)
+            ? "The local copy was damaged. LFS downloaded the correct bytes."
+            : "The local copy has the recorded checksum."
+    }
+
+    private static func sentence(_ reading: ObjectReading) -> String {
+        reading.outcome == .right
+            ? "LFS read the object: all \(Words.bytes(reading.byteCount)) have the recorded checksum."
+            : "The object is not correct (\(reading.outcome.rawValue)). \(reading.reason ?? "")"
+    }
+
+    private func note(_ name: String, of image: StoredImage, sentence: String) {
+        parts.history.add(HistoryLine(name, file: image.file.id, at: Date(), sentence: sentence))
+    }
+
+    private func act(
+        _ request: Request, context: JournalContext, _ body: (StoredImage) async throws -> Void
+    ) async throws -> Response {
+        _ = try await parts.form(request, context: context)
+        let image = try await parts.image(context)
+        try await body(image)
+        return parts.redirectBack(request, or: "/files/\(image.file.id)/inspect")
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// A month of the calendar, as links name it.
+struct MonthPlace: Hashable, Sendable {
+    let year: Int
+    let month: Int
+
+    private static let names = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "December",
+    ]
+
+    init(_ date: Date, times: LocalTime) {
+        let parts = times.calendar.dateComponents([.year, .month], from: date)
+        year = parts.year ?? 1
+        month = min(max(parts.month ?? 1, 1), 12)
+    }
+
+    /// Reads a text such as `2026-03`.
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.count == 4, parts[1].utf8.count == 2, let year = UInt16(parts[0]),
+            let month = UInt16(parts[1]), (1...9999).contains(year), (1...12).contains(month)
+        else { return nil }
+        self.year = Int(year)
+        self.month = Int(month)
+    }
+
+    /// The text, such as `2026-03`.
+    var text: String { String(format: "%04ld-%02ld", year, month) }
+
+    /// The name, such as `March 2026`.
+    var name: String { "\(Self.names[month - 1]) \(year)" }
+
+    func interval(in calendar: Calendar) -> DateInterval? {
+        calendar.date(from: DateComponents(year: year, month: month, day: 1)).flatMap {
+            calendar.dateInterval(of: .month, for: $0)
+        }
+    }
+}
