@@ -1,6 +1,0 @@
-extension Array {
-    /// The elements in chunks of so many, in their order. The last chunk may be shorter.
-    func chunks(of count: Int) -> [ArraySlice<Element>] {
-        stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
-    }
-}
