@@ -1,6 +1,6 @@
 public import ArgumentParser
 
-/// The command `lfs-bench`: measures the uploader against other tools, and what an app feels of the library.
+/// The command `lfs-bench`, which compares the uploader with other tools and measures the library's cost to an app.
 public struct Bench: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "lfs-bench",
@@ -35,7 +35,7 @@ public struct Bench: AsyncParsableCommand {
     public init() {}
 }
 
-/// Why a benchmark cannot begin or go on, as a sentence for the person who started it.
+/// An error that prevents or stops a benchmark, with a sentence for the user.
 struct BenchError: Error, CustomStringConvertible {
     var description: String
 

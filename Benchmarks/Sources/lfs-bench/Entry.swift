@@ -4,7 +4,7 @@ import BenchKit
 @main
 enum Entry {
     static func main() async {
-        // The command itself is in a library, so that tests reach its parts.
+        // The command is in a library, so that tests can access its parts.
         await Bench.main(nil)
     }
 }

@@ -1,9 +1,9 @@
 import BenchKit
 import Testing
 
-@Suite("A backlog of uploads", .timeLimit(.minutes(10)))
+@Suite("Backlog of uploads", .timeLimit(.minutes(10)))
 struct BacklogTests {
-    @Test("A cost for each row that stays the same grows with the power of 1, and memory is the largest")
+    @Test("A constant cost per row has the exponent 1, and the table shows peak memory")
     func report() throws {
         let sizes = [1_000, 10_000].map { rows in
             BacklogReport.Size(
@@ -33,10 +33,12 @@ struct BacklogTests {
                 """)
     }
 
-    @Test("The command uploads the first rows of each backlog, and hears what an idle manager asks")
+    @Test("The command measures uploads of each backlog and an idle manager")
     func command() throws {
         let report = try BenchProcess.report(
-            BacklogReport.self, "backlog", "--rows", "600,1200", "--uploads", "20", "--rounds", "2", "--idle", "1.5")
+            BacklogReport.self, arguments: "backlog", "--rows", "600,1200",
+            "--uploads", "20", "--rounds", "2", "--idle",
+            "1.5")
         #expect(report.sizes.map(\.rows) == [600, 1_200])
         for size in report.sizes {
             #expect(size.samples.count == 2)
@@ -50,7 +52,7 @@ struct BacklogTests {
         }
         #expect(report.wallExponent != nil)
         #expect(report.idle.seconds >= 1.5)
-        // It looks once a second whether somebody else has written, and does nothing else.
+        // The manager checks once per second whether another process has written, and does nothing else.
         #expect(Set(report.idle.statements.keys) == ["PRAGMA data_version"])
         #expect((1...3).contains(report.idle.statements["PRAGMA data_version"] ?? 0))
     }

@@ -2,24 +2,27 @@ import BenchKit
 import Foundation
 import Testing
 
-@Suite("Work on the objects of a bucket", .timeLimit(.minutes(10)))
+@Suite("Commands for objects of a bucket", .timeLimit(.minutes(10)))
 final class BucketTests {
-    @Test("Each tool takes everything below the prefix, and none shows a key on its command line")
+    @Test("Each tool processes the whole prefix and shows no key in its arguments")
     func tools() throws {
         for tool in BucketCommand.tools {
             for work in [BucketWork.download, .delete] {
-                let command = try command(work, tool)
+                let command = try command(work, tool: tool)
                 #expect(!command.arguments.joined(separator: " ").contains("secret"))
                 #expect(command.environment["AWS_SECRET_ACCESS_KEY"] == "secret")
                 #expect(tool == .curl || command.arguments.contains { $0.contains("bucket/a/b") })
             }
         }
-        #expect(try command(.download, .s5cmd).arguments.suffix(2) == ["s3://bucket/a/b/*", "\(folder.path)/fetched/"])
-        #expect(try command(.delete, .rclone).arguments == ["delete", "--checkers", "10", "bench:bucket/a/b"])
-        #expect(throws: (any Error).self) { try command(.delete, .cp) }
+        #expect(
+            try command(.download, tool: .s5cmd).arguments.suffix(2) == [
+                "s3://bucket/a/b/*", "\(folder.path)/fetched/",
+            ])
+        #expect(try command(.delete, tool: .rclone).arguments == ["delete", "--checkers", "10", "bench:bucket/a/b"])
+        #expect(throws: (any Error).self) { try command(.delete, tool: .cp) }
     }
 
-    @Test("Curl writes each object to a file of its own, and deletes with the method for it")
+    @Test("Curl writes each object to a separate file, and deletes with DELETE")
     func curl() throws {
         let download = try configuration(.download)
         #expect(
@@ -30,7 +33,7 @@ final class BucketTests {
         #expect(delete.components(separatedBy: "url = ").count == 3)
     }
 
-    @Test("The commands fetch and delete what they have uploaded", .enabled(if: TestServer.seaweedfs != nil))
+    @Test("The commands download and delete the objects that they uploaded", .enabled(if: TestServer.seaweedfs != nil))
     func commands() throws {
         let server = try #require(TestServer.seaweedfs)
         try TestServer.makeBucket(server)
@@ -59,7 +62,7 @@ final class BucketTests {
 
     deinit { #expect(throws: Never.self) { try folder.remove() } }
 
-    private func command(_ work: BucketWork, _ tool: Tool) throws -> ChildCommand {
+    private func command(_ work: BucketWork, tool: Tool) throws -> ChildCommand {
         let server = S3Server(
             endpoint: "http://127.0.0.1:8333", region: "eu", bucket: "bucket", accessKey: "key", secretKey: "secret")
         return try BucketCommand(
@@ -69,7 +72,7 @@ final class BucketTests {
     }
 
     private func configuration(_ work: BucketWork) throws -> String {
-        let arguments = try command(work, .curl).arguments
+        let arguments = try command(work, tool: .curl).arguments
         return try String(contentsOfFile: try #require(arguments.last), encoding: .utf8)
     }
 }

@@ -11,7 +11,7 @@ struct ChildRunnerTests {
         #expect(cost.cpuSeconds < 0.4)
     }
 
-    @Test("Working takes CPU time, also in a child that the child waited for")
+    @Test("Working takes CPU time, also in a grandchild")
     func working() throws {
         let work = "i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done"
         for script in [work, "(\(work)); true"] {
@@ -21,19 +21,19 @@ struct ChildRunnerTests {
         }
     }
 
-    @Test("The peak is what was resident at once, in bytes")
+    @Test("The peak is the resident memory in bytes")
     func memory() throws {
-        // Linux hands the peak of the process that starts a child on to it, so the child takes more than that.
+        // On Linux, a child inherits the peak of its parent, so the child must use more than that.
         let small = try shell("true").cost
         let extra = Int(small.peakBytes) + 200_000_000
         let large = try shell("x=$(head -c \(extra) /dev/zero | tr '\\0' a)").cost
         #expect(small.peakBytes > 100_000)
         #expect(large.peakBytes >= extra)
-        // Bytes, not kibibytes; a shell may hold a copy or two.
+        // The unit is bytes, not kibibytes. A shell may hold a copy or two.
         #expect(large.peakBytes < 8 * extra)
     }
 
-    @Test("How it ended and what it said last is told")
+    @Test("The result contains the exit status and the last messages")
     func endings() throws {
         let failed = try shell("echo result; for i in 1 2 3; do echo line $i >&2; done; exit 7")
         #expect(failed.status == 7)
@@ -43,28 +43,29 @@ struct ChildRunnerTests {
         #expect(try shell("true").succeeded)
     }
 
-    @Test("A signal that we ignore is not ignored in the child")
+    @Test("A signal that the parent ignores is not ignored in the child")
     func dispositions() throws {
         signal(SIGHUP, SIG_IGN)
         defer { signal(SIGHUP, SIG_DFL) }
         #expect(try shell("kill -HUP $$; echo ignored").status == 128 + SIGHUP)
     }
 
-    @Test("The child has the environment that it is given, and nothing to read")
+    @Test("The child has only the given environment and no input")
     func environment() throws {
         let result = try shell(
             "echo $NAME; cat; echo ${HOME-none}", environment: ["NAME": "value", "PATH": "/bin:/usr/bin"])
         #expect(result.output == "value\nnone\n")
     }
 
-    @Test("What cannot be started is an error")
+    @Test("A program that cannot be started is an error")
     func missing() throws {
         try withRunner { runner, _ in
-            _ = #expect(throws: (any Error).self) { try runner.run(ChildCommand("/no/such/program", [])) }
+            _ = #expect(throws: (any Error).self) { try runner.run(ChildCommand("/no/such/program", arguments: [])) }
         }
     }
 
-    @Test("An interruption ends the child and its children, and there is no other", arguments: ["", "trap '' TERM; "])
+    @Test(
+        "An interruption ends the child and its children, and no other child starts", arguments: ["", "trap '' TERM; "])
     func interruption(preparation: String) throws {
         try withRunner { runner, folder in
             let ready = folder + "/ready"
@@ -73,11 +74,11 @@ struct ChildRunnerTests {
                 runner.interrupt(SIGINT)
             }
             thread.start()
-            // Longer than the time limit, and only KILL ends it.
+            // It runs longer than the time limit, and only SIGKILL ends it.
             let grandchild = "trap '' TERM; echo $$ >'\(ready).new'; mv '\(ready).new' '\(ready)'; exec sleep 900"
             let script = "\(preparation)/bin/sh -c \"$SCRIPT\" & wait; sleep 900"
             #expect(throws: Interrupted.self) {
-                try runner.run(command(script, ["PATH": "/bin:/usr/bin", "SCRIPT": grandchild]))
+                try runner.run(command(script, environment: ["PATH": "/bin:/usr/bin", "SCRIPT": grandchild]))
             }
             #expect(runner.interruption == 130)
             #expect(throws: Interrupted.self) { try runner.run(command("true")) }
@@ -91,15 +92,14 @@ struct ChildRunnerTests {
     private func shell(_ script: String, environment: [String: String] = ["PATH": "/bin:/usr/bin"]) throws
         -> ChildResult
     {
-        try withRunner { runner, _ in try runner.run(command(script, environment)) }
+        try withRunner { runner, _ in try runner.run(command(script, environment: environment)) }
     }
 
-    private func command(_ script: String, _ environment: [String: String] = ["PATH": "/bin:/usr/bin"]) -> ChildCommand
-    {
-        ChildCommand("/bin/sh", ["-c", script], environment: environment)
+    private func command(_ script: String, environment: [String: String] = ["PATH": "/bin:/usr/bin"]) -> ChildCommand {
+        ChildCommand("/bin/sh", arguments: ["-c", script], environment: environment)
     }
 
-    /// Whether it is there and no zombie that its new parent has not waited for.
+    /// Returns true if the process exists and is not a zombie.
     private func isRunning(_ process: pid_t) -> Bool {
         guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
             return kill(process, 0) == 0

@@ -1,9 +1,9 @@
 import BenchKit
 import Testing
 
-@Suite("Stores in the app's own process, and their rivals", .timeLimit(.minutes(10)))
+@Suite("Comparisons with other stores", .timeLimit(.minutes(10)))
 struct ContestTests {
-    @Test("A figure compares within a turn, and what is added is told apart from what it is added to")
+    @Test("A figure compares times within a turn, as a ratio or as a surplus")
     func figures() {
         let ratio = Contest(name: "get", ways: ["ours", "theirs"], turns: [[1, 2], [9, 3], [2, 2]], bar: 1.5)
         #expect(ratio.value == 1)
@@ -14,7 +14,7 @@ struct ContestTests {
         #expect(Contest(name: "none", ways: ["a", "b"], turns: [], bar: nil).value == nil)
     }
 
-    @Test("The table has the medians of the rounds, and a bar where there is one")
+    @Test("The table shows medians of the rounds, and a bar where one is set")
     func table() {
         func sample(_ ours: Double) -> ContestSample {
             ContestSample(
@@ -44,31 +44,34 @@ struct ContestTests {
                 "Of three ways it is what the first takes more than the second, in the third."))
     }
 
-    @Test("Each way has the same turns, and one before that is not measured")
+    @Test("Each way has the same turns after an unmeasured one")
     func turns() async throws {
         var calls: [[Int]] = [[], []]
-        let contest = try await Turns(count: 3, calls: 2).measure(
-            "count", [("a", { calls[0].append($0) }), ("b", { calls[1].append($0) })], bar: nil)
+        let contest = try await RoundRobin(count: 3, calls: 2).measure(
+            "count", ways: [("a", { calls[0].append($0) }), ("b", { calls[1].append($0) })], bar: nil)
         #expect(calls == [Array(0..<8), Array(0..<8)])
         #expect(contest?.ways.map(\.name) == ["a", "b"])
     }
 
-    @Test("What is not asked for is not measured, and a name that nothing has is an error")
+    @Test("The option --only limits the contests, and an unknown name is an error")
     func only() async throws {
         var calls = 0
-        let other = try await Turns(count: 1, calls: 1, only: "get").measure(
-            "set", [("a", { _ in calls += 1 }), ("b", { _ in calls += 1 })], bar: nil)
+        let other = try await RoundRobin(count: 1, calls: 1, only: "get").measure(
+            "set", ways: [("a", { _ in calls += 1 }), ("b", { _ in calls += 1 })], bar: nil)
         #expect(other == nil && calls == 0)
         let report = try BenchProcess.report(
-            ContestReport.self, "settings", "--turns", "1", "--rounds", "1", "--only", "get")
+            ContestReport.self, arguments: "settings", "--turns", "1", "--rounds",
+            "1", "--only", "get")
         #expect(report.samples.first?.contests.map(\.name) == ["get", "get, encrypted"])
         let reason = try BenchProcess.failure(of: "cache", "--turns", "1", "--rounds", "1", "--only", "nothing")
         #expect(reason.contains("has “nothing” in its name"))
     }
 
-    @Test("Settings are measured against what an app would write by hand")
+    @Test("Settings are measured against a handwritten implementation")
     func settings() throws {
-        let report = try BenchProcess.report(ContestReport.self, "settings", "--turns", "1", "--rounds", "1")
+        let report = try BenchProcess.report(
+            ContestReport.self, arguments: "settings", "--turns", "1", "--rounds",
+            "1")
         let contests = try #require(report.samples.first).contests
         #expect(
             contests.map(\.name) == [
@@ -82,7 +85,8 @@ struct ContestTests {
     @Test("The cache is measured against a dictionary and files")
     func cache() throws {
         let report = try BenchProcess.report(
-            ContestReport.self, "cache", "--turns", "1", "--rounds", "1", "--entries", "100")
+            ContestReport.self, arguments: "cache", "--turns", "1", "--rounds",
+            "1", "--entries", "100")
         let sample = try #require(report.samples.first)
         #expect(sample.contests.count == 5)
         for contest in sample.contests { #expect(contest.value ?? 0 > 0, "\(contest.name)") }

@@ -1,11 +1,11 @@
 import BenchKit
 import Testing
 
-@Suite("Taking files in", .timeLimit(.minutes(10)))
+@Suite("Ingest of files", .timeLimit(.minutes(10)))
 struct IngestTests {
-    @Test("Ratios compare within a round, and the table has percentiles only of files that came one by one")
+    @Test("Ratios compare within a round, and only single files have percentiles")
     func report() throws {
-        func sample(_ measure: IngestMeasure, _ tool: Tool, _ round: Int, _ seconds: Double) -> IngestSample {
+        func sample(_ measure: IngestMeasure, tool: Tool, round: Int, seconds: Double) -> IngestSample {
             let each = Latencies(count: 10, median: seconds / 10, p99: seconds / 5, maximum: seconds)
             let isEach = measure == .each
             return IngestSample(
@@ -15,9 +15,13 @@ struct IngestTests {
         let report = IngestReport(
             small: Workload(files: 10, bytesPerFile: 10_240), large: Workload(files: 1, bytesPerFile: 64 << 20),
             samples: [
-                sample(.each, .lfs, 1, 0.04), sample(.each, .wholeWay, 1, 0.02), sample(.each, .lfs, 2, 0.02),
-                sample(.each, .wholeWay, 2, 0.02), sample(.batches, .lfs, 1, 0.01), sample(.large, .lfs, 1, 0.5),
-                sample(.large, .cp, 1, 1),
+                sample(.each, tool: .lfs, round: 1, seconds: 0.04),
+                sample(.each, tool: .wholeWay, round: 1, seconds: 0.02),
+                sample(.each, tool: .lfs, round: 2, seconds: 0.02),
+                sample(.each, tool: .wholeWay, round: 2, seconds: 0.02),
+                sample(.batches, tool: .lfs, round: 1, seconds: 0.01),
+                sample(.large, tool: .lfs, round: 1, seconds: 0.5),
+                sample(.large, tool: .cp, round: 1, seconds: 1),
             ], missing: [MissingTool(.wholeWay, reason: "it is not built")])
         #expect(report.ratio(.each, to: .wholeWay) == 1.5)
         #expect(report.ratio(.large, to: .cp) == 0.5)
@@ -38,10 +42,11 @@ struct IngestTests {
                 """)
     }
 
-    @Test("The command takes the same files in by each way, as often as it is told")
+    @Test("The command ingests the same files in each way in each round")
     func command() throws {
         let report = try BenchProcess.report(
-            IngestReport.self, "ingest", "--files", "70", "--size", "1KiB", "--large-size", "3MiB", "--rounds", "2")
+            IngestReport.self, arguments: "ingest", "--files", "70", "--size",
+            "1KiB", "--large-size", "3MiB", "--rounds", "2")
         let tools: [Tool] = report.missing.isEmpty ? [.lfs, .wholeWay, .cp] : [.lfs, .cp]
         for measure in IngestMeasure.allCases {
             for tool in measure.tools where tools.contains(tool) {

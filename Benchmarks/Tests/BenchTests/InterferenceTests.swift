@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Interference with the app's writes", .timeLimit(.minutes(10)))
 struct InterferenceTests {
-    @Test("A transaction lasts from its BEGIN to the end of its COMMIT, and the host's are left out")
+    @Test("A transaction lasts from BEGIN to COMMIT, and the host's are ignored")
     func transactions() {
         var log = TransactionLog(hostTable: "note")
         let start = ContinuousClock.now
@@ -21,23 +21,24 @@ struct InterferenceTests {
         run("COMMIT TRANSACTION", from: 104, to: 200)
         run("BEGIN IMMEDIATE TRANSACTION", from: 300, to: 301)
         run("ROLLBACK TRANSACTION", from: 302, to: 305)
-        // Without a beginning it is nobody's.
+        // A COMMIT without a BEGIN is ignored.
         run("COMMIT TRANSACTION", from: 400, to: 405)
         let milliseconds = log.durations.map { ($0 * 1_000).rounded() }
         #expect(milliseconds == [20, 5])
     }
 
-    @Test("Ratios are of the samples, and the table has them")
+    @Test("Ratios are computed per sample and shown in the table")
     func report() throws {
-        func latencies(_ median: Double, _ p99: Double) -> Latencies {
+        func latencies(_ median: Double, p99: Double) -> Latencies {
             Latencies(count: 100, median: median, p99: p99, maximum: 2 * p99)
         }
         let report = InterferenceReport(
             bytesPerFile: 10_240, pauseMilliseconds: 2, latencyMilliseconds: 10, connections: 10,
             samples: [(0.002, 0.004), (0.003, 0.001), (0.004, 0.005)].map { median, p99 in
                 InterferenceSample(
-                    files: 1_000, uploadSeconds: 2, idle: latencies(0.002, 0.003), during: latencies(median, p99),
-                    ownCommits: latencies(0.001, 0.01))
+                    files: 1_000, uploadSeconds: 2, idle: latencies(0.002, p99: 0.003),
+                    during: latencies(median, p99: p99),
+                    ownCommits: latencies(0.001, p99: 0.01))
             })
         #expect(report.medianRatio == 1.5)
         #expect(abs(try #require(report.addedP99) - 0.001) < 1e-12)
@@ -57,17 +58,18 @@ struct InterferenceTests {
                 """)
     }
 
-    @Test("The command measures writes idle and beside uploads, and the library's transactions")
+    @Test("The command measures idle writes, writes during uploads and own commits")
     func command() throws {
         let report = try BenchProcess.report(
-            InterferenceReport.self, "interference", "--files", "40", "--size", "1KiB", "--writes", "11", "--latency",
+            InterferenceReport.self, arguments: "interference", "--files", "40",
+            "--size", "1KiB", "--writes", "11", "--latency",
             "20", "--connections", "4", "--rounds", "2")
         #expect(report.samples.count == 2)
         #expect(report.bytesPerFile == 1_024)
         for sample in report.samples {
             #expect(sample.files == 40)
             #expect(sample.idle.count == 11)
-            // Ten turns of four uploads, each of which takes 20 ms.
+            // Ten rounds of four uploads, each of which takes 20 ms.
             #expect(sample.uploadSeconds >= 0.2)
             #expect(sample.during.count > 1)
             #expect((1...40).contains(sample.ownCommits.count))

@@ -2,9 +2,9 @@ import BenchKit
 import Foundation
 import Testing
 
-@Suite("What the benchmark prints")
+@Suite("Reports")
 struct ReportTests {
-    @Test("The table shows medians, extremes and ratios, and who took no part")
+    @Test("The table shows medians, extremes, ratios, and tools that took no part")
     func table() {
         #expect(
             ThroughputTable(report()).description == """
@@ -21,7 +21,7 @@ struct ReportTests {
                 """)
     }
 
-    @Test("Large files are counted by their bytes")
+    @Test("Throughput of large files is shown in MiB per second")
     func largeFiles() {
         var report = report(Workload(files: 2, bytesPerFile: 512 << 20))
         report.missing = []
@@ -29,13 +29,13 @@ struct ReportTests {
         #expect(ThroughputTable(report).description.contains("1,024"))
     }
 
-    @Test("A ratio compares within a round, not medians with each other")
+    @Test("A ratio compares runs within a round, not medians")
     func ratios() {
-        // 0.9 / 1.2, 1.0 / 1.0 and 2.0 / 4.0; the medians would give 1.0 / 1.2.
+        // 0.9 / 1.2, 1.0 / 1.0 and 2.0 / 4.0. The medians would give 1.0 / 1.2.
         #expect(report().ratios.map(\.wall) == [0.75])
     }
 
-    @Test("A round that only one of both finished is not compared")
+    @Test("A round that only one tool finished is not compared")
     func unpaired() {
         var runs = report().runs
         runs.removeAll { $0.tool == .obstore && $0.round == 2 }
@@ -45,7 +45,7 @@ struct ReportTests {
         #expect(ThroughputTable(report(runs: runs)).description.contains("obstore"))
     }
 
-    @Test("The JSON has every run and the ratios")
+    @Test("The JSON contains every run and the ratios")
     func json() throws {
         let text = try report().json()
         let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -68,7 +68,7 @@ struct ReportTests {
     private func report(
         _ workload: Workload = Workload(files: 2_000, bytesPerFile: 10_240), runs: [Run]? = nil
     ) -> ThroughputReport {
-        func run(_ tool: Tool, _ round: Int, _ wall: Double, user: Double, system: Double, peak: Int64) -> Run {
+        func run(_ tool: Tool, round: Int, wall: Double, user: Double, system: Double, peak: Int64) -> Run {
             let cost = Cost(wallSeconds: wall, userSeconds: user, systemSeconds: system, peakBytes: peak)
             return Run(tool: tool, round: round, cost: cost, workload: workload)
         }
@@ -82,12 +82,12 @@ struct ReportTests {
             missing: [MissingTool(.s5cmd, reason: "no s5cmd in PATH")],
             failures: [Failure(tool: .curl, round: 2, reason: "it ended with status 7.")],
             runs: runs ?? [
-                run(.lfs, 1, 0.9, user: 0.25, system: 0.125, peak: 40 << 20),
-                run(.obstore, 1, 1.2, user: 0.5, system: 0.25, peak: 32 << 20),
-                run(.obstore, 2, 1, user: 0.5, system: 0.3, peak: 32 << 20),
-                run(.lfs, 2, 1, user: 0.3, system: 0.1, peak: 48 << 20),
-                run(.lfs, 3, 2, user: 0.3, system: 0.3, peak: 44 << 20),
-                run(.obstore, 3, 4, user: 0.5, system: 0.5, peak: 65 << 19),
+                run(.lfs, round: 1, wall: 0.9, user: 0.25, system: 0.125, peak: 40 << 20),
+                run(.obstore, round: 1, wall: 1.2, user: 0.5, system: 0.25, peak: 32 << 20),
+                run(.obstore, round: 2, wall: 1, user: 0.5, system: 0.3, peak: 32 << 20),
+                run(.lfs, round: 2, wall: 1, user: 0.3, system: 0.1, peak: 48 << 20),
+                run(.lfs, round: 3, wall: 2, user: 0.3, system: 0.3, peak: 44 << 20),
+                run(.obstore, round: 3, wall: 4, user: 0.5, system: 0.5, peak: 65 << 19),
             ])
     }
 }

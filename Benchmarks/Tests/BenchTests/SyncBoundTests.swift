@@ -2,18 +2,19 @@ import BenchKit
 import Foundation
 import Testing
 
-/// What a first sync may take of memory, in both processes.
+/// The bounds of memory and allocations of a first sync, in both processes.
 @Suite(
-    "O: what rows cost", .timeLimit(.minutes(10)),
+    "Resources per row", .timeLimit(.minutes(10)),
     .enabled(if: ProcessInfo.processInfo.environment["LFS_SERVER"] != nil))
 struct SyncBoundTests {
-    @Test("1 memory of both sides is the same for 10,000 rows and for 200,000, but for what SQLite keeps of its files")
+    @Test("Memory does not grow with the number of synced rows")
     func memory() throws {
         let report = try BenchProcess.report(
-            FirstSyncReport.self, "sync", "growth", "--rows", "10000,200000", "--rounds", "1")
+            FirstSyncReport.self, arguments: "sync", "growth", "--rows",
+            "10000,200000", "--rounds", "1")
         let samples = report.sizes.compactMap(\.syncs.first).sorted { $0.rows < $1.rows }
         try #require(samples.map(\.rows) == [10_000, 200_000])
-        // A row has 170 bytes on the way: all of them would be 31 MiB more.
+        // A row has 170 bytes on the wire, so all of them would be 31 MiB more.
         let (client, server) = (
             samples[1].extraBytes - samples[0].extraBytes, samples[1].serverExtraBytes - samples[0].serverExtraBytes
         )
@@ -23,7 +24,7 @@ struct SyncBoundTests {
     }
 
     #if os(Linux)
-    @Test("3 a row costs few allocations: 9 on the device and 13 on the server when this was written, 16 in debug")
+    @Test("A row causes few allocations on the device and on the server")
     func allocations() throws {
         let few = try allocations(rows: 2_000)
         let many = try allocations(rows: 12_000)
@@ -34,7 +35,7 @@ struct SyncBoundTests {
         print("Allocations for each row: client \(client), server \(server)")
     }
 
-    /// How often a device and its server ask for memory while so many rows come, with their start and end.
+    /// Returns the allocations of a device and its server during the sync of some rows, with their start and end.
     private func allocations(rows: Int) throws -> (client: Int, server: Int) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-count-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -2,24 +2,24 @@ import BenchKit
 import Foundation
 import Testing
 
-/// The built `lfs-server`, which `LFS_SERVER` names.
+/// The path of the built `lfs-server`.
 private let server = ProcessInfo.processInfo.environment["LFS_SERVER"]
 
 @Suite("Sync of devices", .timeLimit(.minutes(10)))
 struct SyncTests {
-    private func sample(_ rows: Int, _ seconds: Double) -> FirstSyncSample {
+    private func sample(_ rows: Int, seconds: Double) -> FirstSyncSample {
         FirstSyncSample(
             rows: rows, seconds: seconds, cpuSeconds: seconds / 2, serverCPUSeconds: seconds / 2,
             extraBytes: 3 << 20, serverExtraBytes: 1 << 20)
     }
 
-    @Test("A rival that takes half of the time makes a ratio of a half, and time in proportion an exponent of 1")
+    @Test("The report computes ratios to rivals and the growth exponent")
     func report() throws {
         var sizes: [FirstSyncReport.Size] = []
         for rows in [1_000, 10_000] {
             var size = FirstSyncReport.Size(rows: rows)
-            size.syncs = [1, 3, 2].map { sample(rows, Double(rows * $0) / 10_000) }
-            if rows == 1_000 { size.scans = [1, 3, 2].map { sample(rows, Double(rows * $0) / 20_000) } }
+            size.syncs = [1, 3, 2].map { sample(rows, seconds: Double(rows * $0) / 10_000) }
+            if rows == 1_000 { size.scans = [1, 3, 2].map { sample(rows, seconds: Double(rows * $0) / 20_000) } }
             sizes.append(size)
         }
         let report = FirstSyncReport(sizes: sizes)
@@ -41,10 +41,11 @@ struct SyncTests {
                 """)
     }
 
-    @Test("The command brings all rows to each device, and copies as many", .enabled(if: server != nil))
+    @Test("The command syncs all rows to each device and measures its rivals", .enabled(if: server != nil))
     func first() throws {
         let report = try BenchProcess.report(
-            FirstSyncReport.self, "sync", "first", "--rows", "1200,300", "--rounds", "2")
+            FirstSyncReport.self, arguments: "sync", "first", "--rows", "1200,300",
+            "--rounds", "2")
         #expect(report.sizes.map(\.rows) == [1_200, 300])
         for size in report.sizes {
             for samples in [size.syncs, size.scans, size.selects] {
@@ -58,67 +59,74 @@ struct SyncTests {
     @Test("Growth is measured without rivals", .enabled(if: server != nil))
     func growth() throws {
         let report = try BenchProcess.report(
-            FirstSyncReport.self, "sync", "growth", "--rows", "10,100", "--rounds", "1")
+            FirstSyncReport.self, arguments: "sync", "growth", "--rows", "10,100",
+            "--rounds", "1")
         #expect(report.sizes.allSatisfy { $0.syncs.count == 1 && $0.scans.isEmpty && $0.selects.isEmpty })
         #expect(report.cpuExponent != nil)
     }
 
-    @Test("Every live session hears of every commit", .enabled(if: server != nil))
+    @Test("Every live session receives every commit", .enabled(if: server != nil))
     func live() throws {
         let report = try BenchProcess.report(
-            SyncLiveReport.self, "sync", "live", "--sessions", "20", "--commits", "3", "--rounds", "1")
+            SyncLiveReport.self, arguments: "sync", "live", "--sessions", "20",
+            "--commits", "3", "--rounds", "1")
         let sample = try #require(report.samples.first)
         #expect(report.samples.count == 1 && sample.sessions == 20)
         #expect(sample.latencies.count == 60 && sample.latencies.median > 0)
         #expect(report.description.contains("sessions  KiB each"))
     }
 
-    @Test("Changes of another device come each time, and nothing comes in between", .enabled(if: server != nil))
+    @Test("A changed row is received each time, and idle rounds are measured too", .enabled(if: server != nil))
     func changes() throws {
         let report = try BenchProcess.report(
-            SyncChangesReport.self, "sync", "changes", "--rows", "500,2000", "--changes", "20", "--times", "3",
+            SyncChangesReport.self, arguments: "sync", "changes", "--rows", "500,2000",
+            "--changes", "20", "--times", "3",
             "--rounds", "1")
         #expect(report.samples.map(\.rows) == [500, 2_000])
         #expect(report.samples.allSatisfy { $0.idle.count == 3 && $0.changed.count == 3 && $0.changed.median > 0 })
         #expect(report.growth ?? 0 > 0 && report.description.contains("times as long"))
     }
 
-    @Test("Slow readers read as fast as they were told, and others sync meanwhile", .enabled(if: server != nil))
+    @Test("Slow readers read at the given rate while other devices sync", .enabled(if: server != nil))
     func readers() throws {
         let report = try BenchProcess.report(
-            SyncReadersReport.self, "sync", "readers", "--readers", "5", "--rate", "8192", "--rows", "3000",
+            SyncReadersReport.self, arguments: "sync", "readers", "--readers", "5",
+            "--rate", "8192", "--rows", "3000",
             "--seconds", "2", "--rounds", "1")
         let sample = try #require(report.samples.first)
         #expect(sample.readers == 5 && sample.connections > 0)
-        // Five readers, of whom each may have had a turn right at the begin.
+        // Each of the five readers may have read once at the start.
         let most = 5.0 * (8_192 * sample.readSeconds + 164)
         #expect(sample.readSeconds >= 2 && sample.readBytes > 0 && Double(sample.readBytes) <= most)
         #expect(sample.alone.count == 100 && sample.beside.count == 100 && sample.serverBytes > sample.extraBytes)
         #expect(report.slowdown != nil)
     }
 
-    @Test("A device of many scopes has a note of each, and gets nothing from then on", .enabled(if: server != nil))
+    @Test("Idle rounds of a device with many scopes are measured", .enabled(if: server != nil))
     func idle() throws {
         let report = try BenchProcess.report(
-            SyncIdleReport.self, "sync", "idle", "--scopes", "1,30", "--times", "5", "--rounds", "1")
+            SyncIdleReport.self, arguments: "sync", "idle", "--scopes", "1,30",
+            "--times", "5", "--rounds", "1")
         #expect(report.samples.map(\.scopes) == [1, 30])
         #expect(report.samples.allSatisfy { $0.latencies.count == 5 && $0.latencies.median > 0 })
         #expect(report.description.contains("server CPU ms"))
     }
 
-    @Test("A first sync that is cut off goes on each time, and no row comes twice", .enabled(if: server != nil))
+    @Test("An interrupted first sync resumes each time without repeated rows", .enabled(if: server != nil))
     func resume() throws {
         let report = try BenchProcess.report(
-            SyncResumeReport.self, "sync", "resume", "--rows", "20000", "--cuts", "3", "--rounds", "1")
+            SyncResumeReport.self, arguments: "sync", "resume", "--rows", "20000",
+            "--cuts", "3", "--rounds", "1")
         let sample = try #require(report.samples.first)
         #expect(sample.rows == 20_000 && sample.cuts == 3 && sample.repeated == 0 && sample.firstRows.count == 2)
         #expect(report.description.contains("came twice"))
     }
 
-    @Test("The app writes while rows come", .enabled(if: server != nil))
+    @Test("The app writes during a sync", .enabled(if: server != nil))
     func writes() throws {
         let report = try BenchProcess.report(
-            SyncWritesReport.self, "sync", "writes", "--rows", "20000", "--writes", "20", "--rounds", "1")
+            SyncWritesReport.self, arguments: "sync", "writes", "--rows", "20000",
+            "--writes", "20", "--rounds", "1")
         let sample = try #require(report.samples.first)
         #expect(sample.rows == 20_000 && sample.idle.count == 20 && sample.beside.count > 0)
         #expect(report.slowdown ?? 0 > 0 && report.description.contains("p99 ratio"))

@@ -2,9 +2,9 @@ import BenchKit
 import Foundation
 import Testing
 
-/// A server for the tests, if one runs: see `Tests/Servers`.
+/// A server for the tests, if one is running. See `Tests/Servers`.
 enum TestServer {
-    /// SeaweedFS, with a bucket of this run that is to be made: of the servers for tests it tells checksums.
+    /// SeaweedFS with a bucket name for this run. It is the test server that reports checksums.
     static let seaweedfs: S3Server? = {
         struct Running: Decodable { var name, endpoint, accessKey, secretKey, region: String }
         let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] ?? "[]"
@@ -15,20 +15,20 @@ enum TestServer {
         }
     }()
 
-    /// Makes the bucket, which may be there already.
+    /// Creates the bucket, which may exist.
     static func makeBucket(_ server: S3Server) throws {
-        try curl(server, "PUT", "\(server.endpoint)/\(server.bucket)", statuses: ["200", "409"])
+        try curl(server, method: "PUT", url: "\(server.endpoint)/\(server.bucket)", statuses: ["200", "409"])
     }
 
     static func curl(
-        _ server: S3Server, _ method: String, _ url: String, to output: String = "/dev/null",
+        _ server: S3Server, method: String, url: String, to output: String = "/dev/null",
         statuses: [String] = ["200"]
     ) throws {
         try withRunner { runner, _ in
             let result = try runner.run(
                 ChildCommand(
                     "/usr/bin/env",
-                    [
+                    arguments: [
                         "curl", "--silent", "--show-error", "--write-out", "%{http_code}", "--request", method,
                         "--aws-sigv4", "aws:amz:\(server.region):s3", "--user",
                         "\(server.accessKey):\(server.secretKey)", "--output", output, url,

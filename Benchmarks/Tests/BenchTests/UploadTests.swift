@@ -2,9 +2,9 @@ import BenchKit
 import Foundation
 import Testing
 
-@Suite("How the tools are called")
+@Suite("Command lines of the tools")
 final class UploadTests {
-    @Test("The uploader gets the bucket as one URL and a database of its own")
+    @Test("The uploader gets the bucket as one URL and a separate database")
     func uploader() throws {
         let command = try command(.lfs)
         #expect(
@@ -15,7 +15,7 @@ final class UploadTests {
             ])
     }
 
-    @Test("The whole way in C gets the same: a database of its own, and the connections")
+    @Test("The C program gets a separate database and the number of connections")
     func wholeWay() throws {
         let command = try command(.wholeWay)
         #expect(
@@ -25,7 +25,7 @@ final class UploadTests {
         #expect(command.environment["AWS_REGION"] == "eu&west")
     }
 
-    @Test("To a folder each tool copies into one of its own, which is made")
+    @Test("Each tool copies into a new folder below the given one")
     func folders() throws {
         let (target, database) = ("\(folder.path)/a/b", "\(folder.path)/bench.db")
         #expect(
@@ -41,7 +41,7 @@ final class UploadTests {
         #expect(FileManager.default.fileExists(atPath: target, isDirectory: &isFolder) && isFolder.boolValue)
     }
 
-    @Test("What cp has copied is synced, and an error of cp is one of the run")
+    @Test("Files that cp has copied are synced, and an error of cp fails the run")
     func copy() throws {
         let source = try folder.makeFolder("it's \"here\"")
         try Data("toast".utf8).write(to: URL(fileURLWithPath: source + "/file-0.bin"))
@@ -55,7 +55,7 @@ final class UploadTests {
         #expect(try String(contentsOfFile: copy, encoding: .utf8) == "toast")
     }
 
-    @Test("A tool that does not copy to such a place is refused, and takes no part")
+    @Test("A tool that does not support the destination is refused")
     func places() throws {
         for place in [bucket, .folder(folder.path)] {
             for tool in Tool.allCases where !place.tools.contains(tool) {
@@ -66,7 +66,7 @@ final class UploadTests {
     }
 
     @Test(
-        "No tool shows a key on its command line, and none gets a setting of another server",
+        "No tool shows a key in its arguments or gets settings of another server",
         arguments: Tool.allCases.filter { $0 != .cp })
     func keys(tool: Tool) throws {
         let command = try command(tool)
@@ -78,7 +78,7 @@ final class UploadTests {
         #expect(command.environment["HOME"] == "/home")
     }
 
-    @Test("Curl reads keys and files from a configuration that is quoted")
+    @Test("Curl reads keys and files from a quoted configuration")
     func curl() throws {
         let arguments = try command(.curl, files: 2).arguments
         #expect(arguments.dropLast() == ["--parallel", "--parallel-max", "10", "--config"])
@@ -98,7 +98,8 @@ final class UploadTests {
                 """)
     }
 
-    @Test("Files times parts make up the connections", arguments: [(1, "10"), (2, "5"), (4, "2"), (2_000, "1")])
+    @Test(
+        "Files times parts equals the number of connections", arguments: [(1, "10"), (2, "5"), (4, "2"), (2_000, "1")])
     func parts(files: Int, parts: String) throws {
         for (tool, option) in [(Tool.s5cmd, "--concurrency"), (.rclone, "--s3-upload-concurrency")] {
             let arguments = try command(tool, files: files).arguments
@@ -107,7 +108,7 @@ final class UploadTests {
         }
     }
 
-    @Test("The files have the size that was asked for, and bytes of their own")
+    @Test("The files have the requested size and distinct content")
     func workload() throws {
         let temporary = try TemporaryFolder()
         defer { #expect(throws: Never.self) { try temporary.remove() } }

@@ -3,10 +3,10 @@ import Foundation
 import GRDB
 import Testing
 
-/// Benchmarks is a package of its own, which is built before: `swift build --package-path Benchmarks -c release`.
+/// Benchmarks is a separate package that must be built first: `swift build --package-path Benchmarks -c release`.
 @Suite("The whole way in C", .enabled(if: WholeWay.isBuilt), .serialized, .timeLimit(.minutes(10)))
 final class WholeWayTests {
-    @Test("To a folder: the objects have the bytes, the rows say where and that it is proven, and no job is left")
+    @Test("Uploads to a folder leave equal objects, confirmed rows and no jobs")
     func toFolder() throws {
         let (source, target) = (try makeFiles(70), try folder.makeFolder("target"))
         let result = try run(source, database, "dir", target)
@@ -30,7 +30,7 @@ final class WholeWayTests {
     }
 
     @Test(
-        "To a bucket: small files, one that goes in one piece and one that goes in parts, as they are read back",
+        "Uploads to a bucket are read back unchanged, in one piece or in parts",
         .enabled(if: TestServer.seaweedfs != nil))
     func toBucket() throws {
         let server = try #require(TestServer.seaweedfs)
@@ -48,14 +48,14 @@ final class WholeWayTests {
             #expect(row.url == "\(server.endpoint)/\(server.bucket)/a%20b/c/\(row.key)")
             #expect(row.proof == "checksum")
             let copy = "\(folder.path)/copy"
-            try TestServer.curl(server, "GET", row.url ?? "", to: copy)
+            try TestServer.curl(server, method: "GET", url: row.url ?? "", to: copy)
             #expect(
                 FileManager.default.contentsEqual(atPath: copy, andPath: "\(source)/\(row.name)"), "\(row.name)")
         }
     }
 
     @Test(
-        "A refusal of the server ends it with status 1 and the server's words",
+        "A refusal of the server ends the program with status 1 and the reason",
         .enabled(if: TestServer.seaweedfs != nil))
     func refusal() throws {
         var server = try #require(TestServer.seaweedfs)
@@ -67,7 +67,7 @@ final class WholeWayTests {
         #expect(try rows().map(\.status) == ["local"])
     }
 
-    @Test("A database that is there, a link among the files or a missing folder ends it with status 1")
+    @Test("An existing database, a link or a missing folder ends it with status 1")
     func errors() throws {
         let (source, target) = (try makeFiles(1), try folder.makeFolder("target"))
         #expect(try run(source + "/none", database, "dir", target).status == 1)
@@ -82,7 +82,7 @@ final class WholeWayTests {
         #expect(try run(source, database + "3", "all").status == 64)
     }
 
-    @Test("Without the upload: batches leave rows and jobs, one by one there are only durable files")
+    @Test("Batches without an upload leave rows and jobs, single files only copies")
     func ingest() throws {
         let source = try makeFiles(70)
         #expect(try run(source, database, "ingest").succeeded)
@@ -116,7 +116,7 @@ final class WholeWayTests {
             ["AWS_ACCESS_KEY_ID": $0.accessKey, "AWS_SECRET_ACCESS_KEY": $0.secretKey, "AWS_REGION": $0.region]
         }
         return try ChildRunner(folder: folder.path).run(
-            ChildCommand(WholeWay.executable, arguments, environment: keys ?? [:]))
+            ChildCommand(WholeWay.executable, arguments: arguments, environment: keys ?? [:]))
     }
 
     private func makeFiles(_ count: Int) throws -> String {
@@ -136,7 +136,7 @@ final class WholeWayTests {
         var url, proof: String?
     }
 
-    /// The files; a job is left for those that are local, and for no others.
+    /// Returns the rows of the files, after a check that exactly the local files have a job.
     private func rows() throws -> [File] {
         try DatabaseQueue(path: database).read { db in
             let waiting = try String.fetchSet(db, sql: "SELECT fileID FROM job")
@@ -146,7 +146,7 @@ final class WholeWayTests {
     }
 }
 
-/// The program.
+/// The compiled C program.
 private enum WholeWay {
     static let executable = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -37,8 +37,8 @@ struct BacklogCommand: ParsableCommand {
         try measuring { environment, temporary, runner in
             let probes = ProbeRunner(runner: runner, environment: environment)
             let folders = try rows.map { rows in
-                Console.message("making \(Format.count(rows, "row"))")
-                return try make(rows, in: temporary, probes)
+                Console.message("making \(Format.count(rows, noun: "row"))")
+                return try make(rows, in: temporary, probes: probes)
             }
             var sizes = rows.map { BacklogReport.Size(rows: $0, samples: []) }
             for round in 0..<rounds.rounds {
@@ -48,8 +48,8 @@ struct BacklogCommand: ParsableCommand {
                     let (sample, _) = try probes.run(arguments, as: BacklogSample.self)
                     sizes[index].samples.append(sample)
                     Console.message(
-                        "\(Format.count(rows[index], "row")), round \(round + 1) of \(rounds.rounds): first upload "
-                            + "after \(Format.decimal(sample.firstUploadSeconds * 1_000, 1)) ms")
+                        "\(Format.count(rows[index], noun: "row")), round \(round + 1) of \(rounds.rounds): first "
+                            + "upload after \(Format.decimal(sample.firstUploadSeconds * 1_000, places: 1)) ms")
                 }
             }
             Console.message("watching an idle manager")
@@ -60,10 +60,10 @@ struct BacklogCommand: ParsableCommand {
         }
     }
 
-    /// Each round uploads its own of them, the oldest that are left.
+    /// The number of rows with bytes. Each round uploads its own share, the oldest rows that are left.
     private var filesWithBytes: Int { rounds.rounds * uploads + BacklogProbe.reserve }
 
-    private func make(_ rows: Int, in temporary: TemporaryFolder, _ probes: ProbeRunner) throws -> String {
+    private func make(_ rows: Int, in temporary: TemporaryFolder, probes: ProbeRunner) throws -> String {
         let folder = try temporary.makeFolder("\(rows)")
         try probes.run(
             ["backlog-maker", "--rows", "\(rows)", "--with-bytes", "\(filesWithBytes)", "--folder", folder])

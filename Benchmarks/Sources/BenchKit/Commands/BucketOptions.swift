@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What the commands have in common that work on objects of a bucket.
+/// The common options of commands that work on objects of a bucket.
 struct BucketOptions: ParsableArguments {
     @OptionGroup var server: ServerOptions
     @OptionGroup var tools: ToolOptions
@@ -25,21 +25,21 @@ struct BucketOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter title: makes the beginning of the table's title out of the files.
+    /// - Parameter title: creates the start of the table's title from the description of the files.
     func run(_ work: BucketWork, title: (String) -> String) throws {
         try measuring { environment, temporary, runner in
-            let report = try measure(work, environment, temporary, runner)
-            let what = "\(Format.count(files, "file")) of \(Format.bytes(size.bytes))"
+            let report = try measure(work, environment: environment, temporary: temporary, runner: runner)
+            let what = "\(Format.count(files, noun: "file")) of \(Format.bytes(size.bytes))"
             let text =
-                "\(title(what)) \(report.endpoint), \(Format.count(connections, "connection")), "
-                + Format.count(rounds.rounds, "round")
+                "\(title(what)) \(report.endpoint), \(Format.count(connections, noun: "connection")), "
+                + Format.count(rounds.rounds, noun: "round")
             Console.result(rounds.json ? try report.json() : ThroughputTable(report, title: text).description)
             return report.failures.isEmpty
         }
     }
 
     private func measure(
-        _ work: BucketWork, _ environment: [String: String], _ temporary: TemporaryFolder, _ runner: ChildRunner
+        _ work: BucketWork, environment: [String: String], temporary: TemporaryFolder, runner: ChildRunner
     ) throws -> ThroughputReport {
         let server = try server.server(from: environment)
         let finder = ToolFinder(given: tools.given, environment: environment, runner: runner)
@@ -47,7 +47,7 @@ struct BucketOptions: ParsableArguments {
         let workload = Workload(files: files, bytesPerFile: size.bytes)
         let source = try temporary.makeFolder("files")
         try workload.make(in: source) { if runner.interruption != nil { throw Interrupted() } }
-        // The library itself takes part as this program, see `ProbeRunner`.
+        // This program runs the library itself (see `ProbeRunner`).
         let own = tools.tools.contains(.lfs) ? [InstalledTool(.lfs, executable: try ProbeRunner.program())] : []
         let all = own + installed
         let (runs, failures) = try BucketComparison(

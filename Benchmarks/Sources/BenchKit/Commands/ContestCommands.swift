@@ -17,7 +17,8 @@ struct SettingsCommand: ParsableCommand {
     func run() throws {
         try measuring { environment, temporary, runner in
             try turns.show(
-                "Settings, beside what an app would write by hand", rounds, environment, temporary, runner,
+                "Settings, beside what an app would write by hand", rounds: rounds, environment: environment,
+                temporary: temporary, runner: runner,
                 probe: ["settings"])
         }
     }
@@ -45,13 +46,14 @@ struct CacheCommand: ParsableCommand {
     func run() throws {
         try measuring { environment, temporary, runner in
             try turns.show(
-                "The cache, beside a dictionary and files", rounds, environment, temporary, runner,
+                "The cache, beside a dictionary and files", rounds: rounds, environment: environment,
+                temporary: temporary, runner: runner,
                 probe: ["cache", "--entries", "\(entries)"])
         }
     }
 }
 
-/// How often ways of the same work have their turns.
+/// The number of turns that each compared way of the same work gets.
 struct TurnOptions: ParsableArguments {
     @Option(name: .long, help: "How many turns each way has in a round.")
     var turns = 10
@@ -62,14 +64,14 @@ struct TurnOptions: ParsableArguments {
         guard (1...10_000).contains(turns) else { throw ValidationError("--turns has to be from 1 to 10000.") }
     }
 
-    /// Runs the probe once in each round and shows what it has told.
+    /// Runs the probe once per round and prints the report.
     func show(
-        _ title: String, _ rounds: RoundOptions, _ environment: [String: String], _ temporary: TemporaryFolder,
-        _ runner: ChildRunner, probe: [String]
+        _ title: String, rounds: RoundOptions, environment: [String: String], temporary: TemporaryFolder,
+        runner: ChildRunner, probe: [String]
     ) throws -> Bool {
         let samples = try (1...rounds.rounds).map { round in
             let folder = try temporary.makeFolder("\(round)")
-            // UserDefaults are files below the person's own folder.
+            // UserDefaults are stored in files below the home folder.
             let home = ["HOME": folder, "CFFIXED_USER_HOME": folder, "XDG_CONFIG_HOME": folder]
             let probes = ProbeRunner(runner: runner, environment: environment.merging(home) { $1 })
             let sample = try probes.run(

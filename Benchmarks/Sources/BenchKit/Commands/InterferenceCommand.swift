@@ -52,8 +52,8 @@ struct InterferenceCommand: ParsableCommand {
                 let folder = try temporary.makeFolder("\(round)")
                 let (sample, _) = try probes.run(arguments(folder), as: InterferenceSample.self)
                 Console.message(
-                    "round \(round) of \(rounds.rounds): p50 × \(Format.decimal(sample.medianRatio, 2)), p99 + "
-                        + "\(Format.decimal(sample.addedP99 * 1_000, 3)) ms")
+                    "round \(round) of \(rounds.rounds): p50 × \(Format.decimal(sample.medianRatio, places: 2)), p99 + "
+                        + "\(Format.decimal(sample.addedP99 * 1_000, places: 3)) ms")
                 return sample
             }
             try rounds.show(

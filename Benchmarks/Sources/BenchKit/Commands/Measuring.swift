@@ -1,10 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// Runs the body of a command that measures: with a folder for its files, which goes afterwards, and so that a signal
-/// ends the tool that runs.
+/// Runs the body of a measuring command with a temporary folder. A signal ends the running tool.
 ///
-/// - Parameter body: returns whether every run succeeded.
+/// - Parameter body: returns true if every run succeeded.
 /// - Throws: `ExitCode`.
 func measuring(_ body: ([String: String], TemporaryFolder, ChildRunner) throws -> Bool) throws {
     do {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the commands `settings` and `cache` start.
+/// The probes of the commands `settings` and `cache`.
 extension ProbeCommand {
     struct Settings: AsyncParsableCommand {
         @Option var turns: Int

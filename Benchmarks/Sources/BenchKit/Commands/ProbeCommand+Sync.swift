@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the commands of `sync` start.
+/// The probes of the commands of `sync`.
 extension ProbeCommand {
     struct SyncMaking: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "sync-maker")
@@ -46,11 +46,11 @@ extension ProbeCommand {
     }
 
     struct RowCopy: AsyncParsableCommand {
-        @Flag(exclusivity: .exclusive) var way: Way
+        @Flag(exclusivity: .exclusive) var way: Variant
         @Option var source: String
         @Option var folder: String
 
-        enum Way: String, EnumerableFlag {
+        enum Variant: String, EnumerableFlag {
             case scan, select
         }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What measures in a process of its own and tells it as JSON. The other commands start it.
+/// A hidden command that measures in its own process and prints the result as JSON. The other commands start it.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
@@ -60,11 +60,11 @@ struct ProbeCommand: AsyncParsableCommand {
     }
 
     struct Ingest: AsyncParsableCommand {
-        @Flag(exclusivity: .exclusive) var way: Way
+        @Flag(exclusivity: .exclusive) var way: Variant
         @Option var source: String
         @Option var folder: String
 
-        enum Way: String, EnumerableFlag {
+        enum Variant: String, EnumerableFlag {
             case each, batches
         }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How often everything is measured, and how the result is shown.
+/// The number of rounds and the form of the result.
 struct RoundOptions: ParsableArguments {
     @Option(name: .long, help: "How many times everything is measured.")
     var rounds = 3
@@ -12,7 +12,7 @@ struct RoundOptions: ParsableArguments {
         guard (1...1_000).contains(rounds) else { throw ValidationError("--rounds has to be from 1 to 1000.") }
     }
 
-    /// Prints a report: a table for people, or its JSON.
+    /// Prints a report as a table or as JSON.
     func show(_ report: some Encodable & CustomStringConvertible) throws {
         Console.result(json ? try JSONDocument.text(report) : report.description)
     }

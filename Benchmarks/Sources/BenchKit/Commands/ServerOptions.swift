@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The server and the bucket that everything is copied to. The keys come from the environment only.
+/// The server and the bucket of all copies. The keys come from the environment only.
 struct ServerOptions: ParsableArguments {
     @Option(name: .long, help: "The server's URL; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL by default.")
     var endpoint: String?
@@ -14,16 +14,16 @@ struct ServerOptions: ParsableArguments {
     @Option(name: .long, help: "The make of the server, for the uploader's URL.")
     var provider: String?
 
-    /// - Throws: `ValidationError` when none was given.
+    /// - Throws: `ValidationError` without a bucket.
     @discardableResult
     func requireBucket() throws -> String {
         guard let bucket else { throw ValidationError("Missing expected argument '--bucket <bucket>'") }
         return bucket
     }
 
-    /// - Throws: `BenchError` that names what is missing.
+    /// - Throws: `BenchError` that names the missing value.
     func server(from environment: [String: String]) throws -> S3Server {
-        func value(_ given: String?, _ names: String..., option: String? = nil) throws -> String {
+        func value(_ given: String?, names: String..., option: String? = nil) throws -> String {
             if let value = ([given] + names.map { environment[$0] }).compactMap(\.self).first(where: { !$0.isEmpty }) {
                 return value
             }
@@ -36,8 +36,8 @@ struct ServerOptions: ParsableArguments {
         while endpoint.hasSuffix("/") { endpoint.removeLast() }
         return S3Server(
             endpoint: endpoint, region: try value(region, "AWS_REGION", "AWS_DEFAULT_REGION", option: "--region"),
-            bucket: try requireBucket(), accessKey: try value(nil, "AWS_ACCESS_KEY_ID"),
-            secretKey: try value(nil, "AWS_SECRET_ACCESS_KEY"), sessionToken: environment["AWS_SESSION_TOKEN"],
+            bucket: try requireBucket(), accessKey: try value(nil, names: "AWS_ACCESS_KEY_ID"),
+            secretKey: try value(nil, names: "AWS_SECRET_ACCESS_KEY"), sessionToken: environment["AWS_SESSION_TOKEN"],
             provider: provider)
     }
 }

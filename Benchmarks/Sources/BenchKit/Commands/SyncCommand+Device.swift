@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a device feels of its first sync.
+/// The commands that measure a device during its first sync.
 extension SyncCommand {
     struct Resume: ParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a server of devices costs.
+/// The commands that measure a sync server.
 extension SyncCommand {
     struct Live: ParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What devices and their server feel of sync.
+/// The command that measures sync on devices and on their server.
 struct SyncCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
@@ -33,7 +33,9 @@ struct SyncCommand: ParsableCommand {
         @OptionGroup var database: SyncDatabaseOptions
         @OptionGroup var rounds: RoundOptions
 
-        func run() throws { try SyncCommand.run(rows, server, database, rounds, hasRivals: true) }
+        func run() throws {
+            try SyncCommand.run(rows, server: server, database: database, rounds: rounds, hasRivals: true)
+        }
     }
 
     struct Growth: ParsableCommand {
@@ -46,11 +48,13 @@ struct SyncCommand: ParsableCommand {
         @OptionGroup var database: SyncDatabaseOptions
         @OptionGroup var rounds: RoundOptions
 
-        func run() throws { try SyncCommand.run(rows, server, database, rounds, hasRivals: false) }
+        func run() throws {
+            try SyncCommand.run(rows, server: server, database: database, rounds: rounds, hasRivals: false)
+        }
     }
 
     private static func run(
-        _ rows: [Int], _ server: LFSServerOptions, _ database: SyncDatabaseOptions, _ rounds: RoundOptions,
+        _ rows: [Int], server: LFSServerOptions, database: SyncDatabaseOptions, rounds: RoundOptions,
         hasRivals: Bool
     ) throws {
         try measuring { environment, temporary, runner in
@@ -75,7 +79,7 @@ struct SyncCommand: ParsableCommand {
     }
 }
 
-/// Where that server has its rows.
+/// The database of the sync server.
 struct SyncDatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -86,14 +90,14 @@ struct SyncDatabaseOptions: ParsableArguments {
     var database: String?
 }
 
-/// Which server the devices speak to.
+/// The sync server of the devices.
 struct LFSServerOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp("The built lfs-server; LFS_SERVER in the environment by default.", valueName: "path"))
     var server: String?
 
-    /// - Throws: `BenchError` when there is none.
+    /// - Throws: `BenchError` without a server.
     func path(from environment: [String: String]) throws -> String {
         guard let path = server ?? environment["LFS_SERVER"], !path.isEmpty else {
             throw BenchError("Give --server or set LFS_SERVER: the path of lfs-server, built with -c release.")

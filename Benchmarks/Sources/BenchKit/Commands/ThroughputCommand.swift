@@ -53,7 +53,8 @@ struct ThroughputCommand: ParsableCommand {
 
     func run() throws {
         try measuring { environment, temporary, runner in
-            let report = try measure(try destination(from: environment), environment, temporary, runner)
+            let report = try measure(
+                try destination(from: environment), environment: environment, temporary: temporary, runner: runner)
             Console.result(json ? try report.json() : ThroughputTable(report).description)
             return report.failures.isEmpty
         }
@@ -70,8 +71,8 @@ struct ThroughputCommand: ParsableCommand {
     }
 
     private func measure(
-        _ destination: Destination, _ environment: [String: String], _ temporary: TemporaryFolder,
-        _ runner: ChildRunner
+        _ destination: Destination, environment: [String: String], temporary: TemporaryFolder,
+        runner: ChildRunner
     ) throws -> ThroughputReport {
         let finder = ToolFinder(given: tools.given, environment: environment, runner: runner)
         let (installed, missing) = try finder.find(tools.tools.filter(destination.tools.contains))
@@ -80,7 +81,8 @@ struct ThroughputCommand: ParsableCommand {
             throw BenchError("None of the tools takes part: \(reasons).")
         }
         let workload = Workload(files: files, bytesPerFile: size.bytes)
-        let checkObjects = try inquire(destination, finder, environment, temporary, runner)
+        let checkObjects = try inquire(
+            destination, finder: finder, environment: environment, temporary: temporary, runner: runner)
         let source = try temporary.makeFolder("files")
         try workload.make(in: source) { if runner.interruption != nil { throw Interrupted() } }
         let script =
@@ -96,12 +98,12 @@ struct ThroughputCommand: ParsableCommand {
             leastPeakBytes: Cost.ownPeakBytes(), tools: installed, missing: missing, failures: failures, runs: runs)
     }
 
-    /// Asks the server whether the bucket is there, by curl if that is there, compared or not.
+    /// Checks with curl that the bucket exists, if curl is installed. curl need not take part in the comparison.
     ///
-    /// - Returns: what `--check` does after each run; nil without it.
+    /// - Returns: the check of `--check` after each run, or nil without that option.
     private func inquire(
-        _ destination: Destination, _ finder: ToolFinder, _ environment: [String: String],
-        _ temporary: TemporaryFolder, _ runner: ChildRunner
+        _ destination: Destination, finder: ToolFinder, environment: [String: String],
+        temporary: TemporaryFolder, runner: ChildRunner
     ) throws -> ((_ prefix: String, Workload) throws -> Void)? {
         guard case .bucket(let server) = destination else { return nil }
         let helpers = try finder.find([.aws, .curl]).installed

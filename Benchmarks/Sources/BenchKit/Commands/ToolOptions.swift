@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Which tools take part, and where they are.
+/// The tools that take part, and their paths.
 struct ToolOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("Tools, separated by commas; all of them by default.", valueName: "names"),
@@ -25,7 +25,7 @@ struct ToolOptions: ParsableArguments {
         var path: String
     }
 
-    /// The paths that were given, the last one of each tool.
+    /// The given paths. The last one of each tool wins.
     var given: [Tool: String] {
         var given = Dictionary(tool.map { ($0.tool, $0.path) }) { _, last in last }
         given[.lfs] = uploader ?? given[.lfs]

@@ -38,15 +38,17 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         try measuring { environment, temporary, runner in
-            let report = try measure(try server.server(from: environment), environment, temporary, runner)
-            let title = "\(Format.count(files, "object")) at \(report.endpoint), \(Format.count(rounds, "round"))"
+            let report = try measure(
+                try server.server(from: environment), environment: environment, temporary: temporary, runner: runner)
+            let title =
+                "\(Format.count(files, noun: "object")) at \(report.endpoint), \(Format.count(rounds, noun: "round"))"
             Console.result(json ? try report.json() : ThroughputTable(report, title: title).description)
             return report.failures.isEmpty
         }
     }
 
     private func measure(
-        _ server: S3Server, _ environment: [String: String], _ temporary: TemporaryFolder, _ runner: ChildRunner
+        _ server: S3Server, environment: [String: String], temporary: TemporaryFolder, runner: ChildRunner
     ) throws -> ThroughputReport {
         let finder = ToolFinder(given: tools.given, environment: environment, runner: runner)
         let (installed, missing) = try finder.find(tools.tools.filter(Verification.tools.contains))
@@ -60,7 +62,7 @@ struct VerifyCommand: ParsableCommand {
         let upload = Upload(
             workload: workload, source: source, destination: .bucket(server), prefix: prefix,
             connections: connections, scratch: scratch, obstoreScript: "", environment: environment)
-        Console.message("uploading \(Format.count(files, "file"))")
+        Console.message("uploading \(Format.count(files, noun: "file"))")
         let made = try runner.run(try upload.command(with: uploader))
         guard made.succeeded else { throw BenchError("The files cannot be uploaded: \(made.reason())") }
 

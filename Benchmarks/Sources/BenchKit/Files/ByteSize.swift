@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A size as it is written on the command line: `10KiB`, `512MiB`, `1GiB`, or a number of bytes.
+/// A size as a command-line argument: `10KiB`, `512MiB`, `1GiB`, or a number of bytes.
 package struct ByteSize: ExpressibleByArgument {
     package var bytes: Int64
 

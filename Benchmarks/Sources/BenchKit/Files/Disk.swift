@@ -7,6 +7,6 @@ import Darwin
 #endif
 
 enum Disk {
-    /// Waits until everything that was written is on the disk.
+    /// Waits until all written data is on the disk.
     static func settle() { sync() }
 }

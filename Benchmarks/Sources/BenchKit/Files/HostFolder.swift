@@ -1,12 +1,12 @@
 import Foundation
 
-/// The folder of a ``HostDatabase``.
+/// Operations on the folder of a ``HostDatabase``.
 enum HostFolder {
-    /// Copies a database that nobody has open, without the bytes of its files: as on a device that has the rows and has
-    /// fetched nothing yet.
+    /// Copies a closed database without the bytes of its files. The copy is like a device that has the rows and has not
+    /// downloaded any file.
     ///
-    /// Files that are freed instead would slow down what comes after them: for some minutes ext4 passes over each inode
-    /// that was given back, one by one, whenever it makes a file near by.
+    /// Freed files instead would slow down later steps. For some minutes, ext4 skips each freed inode one by one
+    /// whenever it creates a file nearby.
     static func copyWithoutFiles(from source: String, to target: String) throws {
         let manager = FileManager.default
         let store = "host.sqlite.lfs"

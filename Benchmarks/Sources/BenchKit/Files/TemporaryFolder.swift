@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// A folder that only this user can read, in TMPDIR or the system's place for such.
+/// A folder that only this user can read, in TMPDIR or in the system's temporary folder.
 package struct TemporaryFolder: Sendable {
     package let path: String
 
@@ -21,13 +21,13 @@ package struct TemporaryFolder: Sendable {
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Makes a folder in it and gives its path.
+    /// Creates a folder in it and returns its path.
     package func makeFolder(_ name: String) throws -> String {
         try FileManager.default.createDirectory(atPath: "\(path)/\(name)", withIntermediateDirectories: true)
         return "\(path)/\(name)"
     }
 
-    /// Takes what is in one of its folders away, so that large databases do not pile up.
+    /// Empties one of its folders, so that large databases do not accumulate.
     func empty(_ folder: String) throws {
         try FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// The files that every tool copies: so many, all of one size.
+/// The files that every tool copies, all of one size.
 package struct Workload: Codable, Equatable, Sendable {
     package var files: Int
     package var bytesPerFile: Int64
@@ -20,12 +20,12 @@ package struct Workload: Codable, Equatable, Sendable {
 
     package var bytes: Int64 { Int64(files) * bytesPerFile }
 
-    /// The files' names, in a flat folder.
+    /// The names of the files, in one flat folder.
     package var names: [String] { (0..<files).map { "file-\($0).bin" } }
 
-    /// Fills a folder with random bytes, which no tool and no server can compress, and waits until the disk has them.
+    /// Fills a folder with random bytes, which cannot be compressed, and waits until the disk has them.
     ///
-    /// - Parameter goesOn: asked before each MiB.
+    /// - Parameter goesOn: is called before each MiB. An error stops the work.
     package func make(in folder: String, while goesOn: () throws -> Void) throws {
         let source = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/urandom"))
         defer { source.closeFile() }

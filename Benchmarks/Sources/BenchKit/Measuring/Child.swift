@@ -1,24 +1,24 @@
-/// A process to start: what is run, with which arguments and environment.
+/// A process to start: the executable, its arguments and its environment.
 package struct ChildCommand: Sendable {
-    /// A path; it is not looked up in PATH.
+    /// A path. It is not looked up in PATH.
     package var executable: String
     package var arguments: [String]
     package var environment: [String: String]
 
-    package init(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) {
+    package init(_ executable: String, arguments: [String], environment: [String: String] = [:]) {
         self.executable = executable
         self.arguments = arguments
         self.environment = environment
     }
 }
 
-/// What a process cost.
+/// The resources that a process used.
 package struct Cost: Codable, Equatable, Sendable {
     package var wallSeconds: Double
     package var userSeconds: Double
     package var systemSeconds: Double
-    /// The most memory that was resident at once. Not less than this process had when it started the child, for a
-    /// kernel counts the moment before `exec` as well: Linux keeps that maximum across the call.
+    /// The peak resident memory. It is at least the peak of this process at the start of the child, because Linux keeps
+    /// that maximum across `exec`.
     package var peakBytes: Int64
 
     package var cpuSeconds: Double { userSeconds + systemSeconds }
@@ -31,9 +31,9 @@ package struct Cost: Codable, Equatable, Sendable {
     }
 }
 
-/// How a process ended.
+/// The result of a process.
 package struct ChildResult: Sendable {
-    /// The exit status, or 128 and the number of the signal that ended it.
+    /// The exit status, or 128 plus the number of the signal that ended the process.
     package var status: Int32
     package var cost: Cost
     package var output: String
@@ -41,7 +41,7 @@ package struct ChildResult: Sendable {
 
     package var succeeded: Bool { status == 0 }
 
-    /// How it ended and the last lines of what it said.
+    /// Returns the exit status and the last lines of the output as text.
     package func reason(lines: Int = 10) -> String {
         let ending = status > 128 ? "it was ended by signal \(status - 128)" : "it ended with status \(status)"
         let text = messages.isEmpty ? output : messages

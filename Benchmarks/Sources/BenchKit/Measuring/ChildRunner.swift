@@ -10,29 +10,30 @@ import Musl
 import Darwin
 #endif
 
-/// Starts processes, one at a time, and measures them. Ends the one that runs when this process is asked to end.
+/// A runner that starts one process at a time and measures it. It ends the running process when this process is asked
+/// to end.
 package final class ChildRunner: Sendable {
     private let folder: String
     private let state = Mutex(State())
 
-    /// Which child runs, and whether there may be another.
+    /// The running child, and the signal that prevents further ones.
     private struct State {
         var child: pid_t?
         var signal: Int32?
     }
 
-    /// - Parameter folder: where the children's output waits until it is read.
+    /// - Parameter folder: the folder for the children's output until it is read.
     package init(folder: String) { self.folder = folder }
 
-    /// The exit status that a signal asks for, nil when none came.
+    /// The exit status that a received signal requires, or nil without a signal.
     package var interruption: Int32? { state.withLock { $0.signal.map { 128 + $0 } } }
 
-    /// Ends the child and refuses others: by the signal TERM, by KILL when asked again or after two seconds.
+    /// Ends the child and refuses others. The first call sends SIGTERM. A second call, or two seconds, sends SIGKILL.
     package func interrupt(_ signal: Int32) {
         let child = state.withLock { state in
             let isFirst = state.signal == nil
             state.signal = state.signal ?? signal
-            // A child is a group of its own, so that its children end as well.
+            // A child has its own process group, so its children receive the signal too.
             if let child = state.child { kill(-child, isFirst ? SIGTERM : SIGKILL) }
             return state.child
         }
@@ -43,12 +44,12 @@ package final class ChildRunner: Sendable {
         }
     }
 
-    /// Runs a command to its end and measures it from before its start until it is gone.
+    /// Runs a command to its end, and measures it from before its start until its end.
     ///
-    /// The cost is that of the child and of those of its own children that it waited for: `wait4` knows no others. Each
-    /// of the tools measured here is a single process.
+    /// The cost includes the child and those of its children that it waited for, because `wait4` counts no others. Each
+    /// of the measured tools is a single process.
     ///
-    /// - Throws: `BenchError` when it cannot be started, `Interrupted` after `interrupt`.
+    /// - Throws: `BenchError` if the command cannot be started, `Interrupted` after `interrupt`.
     package func run(_ command: ChildCommand) throws -> ChildResult {
         let (output, messages) = (folder + "/output", folder + "/messages")
         let clock = ContinuousClock()
@@ -60,13 +61,13 @@ package final class ChildRunner: Sendable {
             return child
         }
         var ended = siginfo_t()
-        // The child stays a zombie until the lock is held: its number must not be another process's when it is
-        // signalled.
+        // The child stays a zombie until the lock is held. Otherwise a signal could hit another process with the same
+        // number.
         while waitid(P_PID, id_t(child), &ended, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let wall = clock.now - start
         var (status, usage) = (Int32(0), rusage())
         state.withLock { state in
-            // What the child started may outlive it.
+            // Children of the child may outlive it.
             if state.signal != nil { kill(-child, SIGKILL) }
             while wait4(child, &status, 0, &usage) < 0, errno == EINTR {}
             state.child = nil
@@ -93,12 +94,12 @@ package final class ChildRunner: Sendable {
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setpgroup(&attributes, 0)
-        // What this process ignores in order to watch it, a child must not ignore.
+        // A child must not ignore the signals that this process ignores and watches.
         var defaults = sigset_t()
         sigemptyset(&defaults)
         for number in Interruption.signals + [SIGPIPE] { sigaddset(&defaults, number) }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // The threads of Dispatch block all signals, and a child takes that over.
+        // Dispatch's threads block all signals, and a child inherits that.
         var blocked = sigset_t()
         sigemptyset(&blocked)
         posix_spawnattr_setsigmask(&attributes, &blocked)
@@ -116,7 +117,7 @@ package final class ChildRunner: Sendable {
         return child
     }
 
-    /// The end of a file; a tool that says a lot must not fill the memory.
+    /// Returns the end of a file, because the output of a tool must not fill the memory.
     private func tail(of path: String) throws -> String {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { file.closeFile() }
@@ -126,7 +127,7 @@ package final class ChildRunner: Sendable {
     }
 }
 
-/// The benchmark was asked to end.
+/// An error that reports the interruption of the benchmark.
 package struct Interrupted: Error {}
 
 extension Cost {
@@ -136,7 +137,7 @@ extension Cost {
             systemSeconds: usage.ru_stime.seconds, peakBytes: usage.peakBytes)
     }
 
-    /// The most memory that this process had resident at once.
+    /// Returns the peak resident memory of this process.
     package static func ownPeakBytes() -> Int64 {
         var usage = rusage()
         #if canImport(Glibc)

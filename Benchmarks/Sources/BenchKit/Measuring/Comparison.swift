@@ -1,23 +1,23 @@
 import Foundation
 
-/// Runs every tool in every round and collects what each run cost.
+/// A comparison that runs every tool in every round and collects the costs.
 struct Comparison {
     var tools: [InstalledTool]
     var rounds: Int
     var workload: Workload
     var source: String
     var destination: Destination
-    /// Of this benchmark; every run has its own below it.
+    /// The prefix of this benchmark. Every run has its own prefix below it.
     var prefix: String
     var connections: Int
     var obstoreScript: String
     var environment: [String: String]
     var temporary: TemporaryFolder
     var runner: ChildRunner
-    /// After each run, not timed; its errors count as the run's.
+    /// An untimed check after each run. Its errors count as errors of the run.
     var check: ((_ prefix: String) throws -> Void)?
 
-    /// A tool that fails takes no part in what follows, and the others go on.
+    /// Runs the comparison. A tool that fails is excluded from later rounds, and the others continue.
     ///
     /// - Throws: `Interrupted`.
     func run() throws -> (runs: [Run], failures: [Failure]) {
@@ -31,11 +31,11 @@ struct Comparison {
             workload: workload, source: source, destination: destination, prefix: "\(prefix)/\(name)",
             connections: connections, scratch: scratch, obstoreScript: obstoreScript, environment: environment)
         let command = try upload.command(with: tool)
-        // What the run before left in the caches is not to be written during this one.
+        // Cached writes of the previous run must not be written during this one.
         Disk.settle()
         let result = try runner.run(command)
-        // It goes with the whole temporary folder: ext4 searches long for a new file's place when many were removed
-        // shortly before, which the next run would pay for.
+        // The files are removed with the whole temporary folder later. After many removals, ext4 searches long for the
+        // place of a new file, which would slow down the next run.
         guard result.succeeded else { throw BenchError(result.reason()) }
         try check?(upload.prefix)
         return result.cost

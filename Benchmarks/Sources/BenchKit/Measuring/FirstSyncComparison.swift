@@ -1,7 +1,7 @@
-/// Brings the same rows into empty databases by sync and by SQLite alone, in turn.
+/// A comparison of a first sync with SQLite alone, which fill empty databases with the same rows in turn.
 struct FirstSyncComparison {
     var server: String
-    /// The server's, by its URL; a file of SQLite by default.
+    /// The URL of the server's database, or nil for an SQLite file.
     var database: String?
     var rounds: Int
     var hasRivals: Bool
@@ -12,11 +12,11 @@ struct FirstSyncComparison {
         case sync, scan, select
     }
 
-    /// - Throws: `BenchError` when a run fails, `Interrupted`.
+    /// - Throws: `BenchError` if a run fails, `Interrupted`.
     func run(_ rows: [Int]) throws -> [FirstSyncReport.Size] {
         var sizes = rows.map { FirstSyncReport.Size(rows: $0) }
         for index in sizes.indices {
-            Console.message("making \(Format.count(rows[index], "row"))")
+            Console.message("making \(Format.count(rows[index], noun: "row"))")
             let source = try temporary.makeFolder("\(rows[index])")
             try probes.run([
                 "sync-maker", "--rows", "\(rows[index])", "--sessions", "\(rounds)", "--folder", source,
@@ -29,7 +29,7 @@ struct FirstSyncComparison {
             }
             for round in 0..<rounds {
                 for part in Schedule.order(of: hasRivals ? Part.allCases : [.sync], round: round) {
-                    let sample = try run(part, round, source)
+                    let sample = try run(part, round: round, source: source)
                     switch part {
                     case .sync: sizes[index].syncs.append(sample)
                     case .scan: sizes[index].scans.append(sample)
@@ -39,18 +39,18 @@ struct FirstSyncComparison {
                         throw BenchError("\(sample.rows) of \(rows[index]) rows have come.")
                     }
                     Console.message(
-                        "\(Format.count(rows[index], "row")), \(part), round \(round + 1) of \(rounds): "
-                            + "\(Format.decimal(sample.seconds, 3)) s")
+                        "\(Format.count(rows[index], noun: "row")), \(part), round \(round + 1) of \(rounds): "
+                            + "\(Format.decimal(sample.seconds, places: 3)) s")
                 }
             }
         }
         return sizes
     }
 
-    private func run(_ part: Part, _ round: Int, _ source: String) throws -> FirstSyncSample {
+    private func run(_ part: Part, round: Int, source: String) throws -> FirstSyncSample {
         let scratch = try temporary.makeFolder("scratch")
         try temporary.empty(scratch)
-        // What the run before left in the caches is not to be written during this one.
+        // Cached writes of the previous run must not be written during this one.
         Disk.settle()
         let places = ["--source", source, "--folder", scratch]
         let arguments =

@@ -1,4 +1,4 @@
-/// Takes the same files in by the library, by the same way in C and by `cp`, in turn.
+/// A comparison of the library, the C program and `cp`, which ingest the same files in turn.
 struct IngestComparison {
     var small: (workload: Workload, folder: String)
     var large: (workload: Workload, folder: String)
@@ -8,7 +8,7 @@ struct IngestComparison {
     var temporary: TemporaryFolder
     var runner: ChildRunner
 
-    /// - Throws: `BenchError` when a run fails, `Interrupted`.
+    /// - Throws: `BenchError` if a run fails, `Interrupted`.
     func run() throws -> [IngestSample] {
         var samples: [IngestSample] = []
         for round in 0..<rounds {
@@ -16,20 +16,20 @@ struct IngestComparison {
                 let parts = tools.filter { measure.tools.contains($0.tool) }
                 for tool in Schedule.order(of: parts, round: round) {
                     let scratch = try temporary.makeFolder("\(round)-\(measure.rawValue)-\(tool.tool.rawValue)")
-                    // What the run before left in the caches is not to be written during this one.
+                    // Cached writes of the previous run must not be written during this one.
                     Disk.settle()
-                    let times = try run(measure, tool, scratch)
+                    let times = try run(measure, tool: tool, scratch: scratch)
                     samples.append(IngestSample(measure: measure, tool: tool.tool, round: round + 1, times: times))
                     Console.message(
                         "\(measure.rawValue), \(tool.tool.rawValue), round \(round + 1) of \(rounds): "
-                            + "\(Format.decimal(times.seconds, 3)) s")
+                            + "\(Format.decimal(times.seconds, places: 3)) s")
                 }
             }
         }
         return samples
     }
 
-    private func run(_ measure: IngestMeasure, _ tool: InstalledTool, _ scratch: String) throws -> IngestTimes {
+    private func run(_ measure: IngestMeasure, tool: InstalledTool, scratch: String) throws -> IngestTimes {
         let (workload, source) = measure == .large ? large : small
         switch tool.tool {
         case .lfs:
@@ -39,7 +39,7 @@ struct IngestComparison {
                 .run(arguments, as: IngestTimes.self).value
         case .wholeWay:
             let way = measure == .batches ? "ingest" : "each"
-            let result = try succeed(ChildCommand(tool.executable, [source, "\(scratch)/bench.db", way]))
+            let result = try succeed(ChildCommand(tool.executable, arguments: [source, "\(scratch)/bench.db", way]))
             return try JSONDocument.value(WholeWayTimes.self, from: result.output).times
         default:
             let copy = Upload(
@@ -57,7 +57,7 @@ struct IngestComparison {
     }
 }
 
-/// What the whole way in C prints of `ingest` and `each`.
+/// The output of the C program for `ingest` and `each`.
 private struct WholeWayTimes: Decodable {
     var files: Int
     var seconds: Double

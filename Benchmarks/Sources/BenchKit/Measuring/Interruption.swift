@@ -8,11 +8,11 @@ import Musl
 import Darwin
 #endif
 
-/// Watches for the signals that ask this process to end.
+/// A watcher of the signals that ask this process to end.
 final class Interruption {
     static let signals = [SIGINT, SIGTERM, SIGHUP]
 
-    // Only held, so that they live as long as this object.
+    // The sources are only retained, so that they live as long as this object.
     private let sources: [any DispatchSourceSignal]
 
     init(_ handler: @escaping @Sendable (_ signal: Int32) -> Void) {

@@ -8,10 +8,10 @@ import Musl
 import Darwin
 #endif
 
-/// What this process has used so far.
+/// The resources that this process has used.
 enum OwnUsage {
-    /// The most memory that was resident at once. Linux keeps the peak of the process that started this one in
-    /// `getrusage`, but not in `/proc` (proc_pid_status(5), VmHWM).
+    /// Returns the peak resident memory. On Linux, `getrusage` includes the peak of the parent process, but `/proc`
+    /// does not (proc_pid_status(5), VmHWM).
     static func peakBytes() throws -> Int64 {
         #if os(Linux)
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
@@ -24,7 +24,7 @@ enum OwnUsage {
         #endif
     }
 
-    /// User and system time of all threads, in seconds.
+    /// Returns the user and system time of all threads, in seconds.
     static func cpuSeconds() throws -> Double {
         var time = timespec()
         guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else {

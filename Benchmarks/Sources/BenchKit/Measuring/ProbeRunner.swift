@@ -1,32 +1,34 @@
 import Foundation
 
-/// Runs a measurement in a process of its own: this program with the hidden subcommand `probe`. Memory and processor
-/// time are those of one run then, and no run inherits the caches of the one before.
+/// A runner of measurements in separate processes, which run this program with the hidden subcommand `probe`. Memory
+/// and CPU time then belong to one run, and no run inherits caches of an earlier one.
 struct ProbeRunner {
     var runner: ChildRunner
     var environment: [String: String]
 
-    /// - Parameter arguments: those behind `probe`.
-    /// - Returns: what the process has told as JSON, and what it has cost.
-    /// - Throws: `BenchError` when it fails, `Interrupted`.
+    /// Runs a probe.
+    ///
+    /// - Parameter arguments: the arguments after `probe`.
+    /// - Returns: the decoded JSON output of the process, and its cost.
+    /// - Throws: `BenchError` if the probe fails, `Interrupted`.
     func run<Value: Decodable>(_ arguments: [String], as type: Value.Type) throws -> (value: Value, cost: Cost) {
         let result = try runner.run(command(arguments))
         guard result.succeeded else { throw BenchError("The probe \(arguments[0]) failed: \(result.reason())") }
         return (try JSONDocument.value(type, from: result.output), result.cost)
     }
 
-    /// As ``run(_:as:)``, for what tells nothing.
+    /// Runs a probe without output, as ``run(_:as:)`` does.
     func run(_ arguments: [String]) throws {
         let result = try runner.run(command(arguments))
         guard result.succeeded else { throw BenchError("The probe \(arguments[0]) failed: \(result.reason())") }
     }
 
-    /// - Parameter arguments: those behind `probe`.
+    /// - Parameter arguments: the arguments after `probe`.
     func command(_ arguments: [String]) throws -> ChildCommand {
-        ChildCommand(try Self.program(), ["probe"] + arguments, environment: environment)
+        ChildCommand(try Self.program(), arguments: ["probe"] + arguments, environment: environment)
     }
 
-    /// The path of this program.
+    /// Returns the path of this program.
     static func program() throws -> String {
         guard let program = Bundle.main.executablePath else { throw BenchError("This program does not find itself.") }
         return program

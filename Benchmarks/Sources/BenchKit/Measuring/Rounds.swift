@@ -1,10 +1,10 @@
-/// Runs every tool once in every round and collects what each run cost.
+/// A loop that runs every tool once per round and collects the costs.
 struct Rounds {
     var tools: [InstalledTool]
     var rounds: Int
     var workload: Workload
 
-    /// A tool that fails takes no part in what follows, and the others go on.
+    /// Runs the rounds. A tool that fails is excluded from later rounds, and the others continue.
     ///
     /// - Throws: `Interrupted`.
     func run(_ measure: (InstalledTool, _ round: Int) throws -> Cost) throws -> (runs: [Run], failures: [Failure]) {
@@ -17,8 +17,8 @@ struct Rounds {
                     let cost = try measure(tool, round)
                     runs.append(Run(tool: tool.tool, round: round + 1, cost: cost, workload: workload))
                     Console.message(
-                        "\(name): \(Format.decimal(cost.wallSeconds, 2)) s, \(Format.decimal(cost.cpuSeconds, 2)) CPU s"
-                    )
+                        "\(name): \(Format.decimal(cost.wallSeconds, places: 2)) s, "
+                            + "\(Format.decimal(cost.cpuSeconds, places: 2)) CPU s")
                 } catch let error as BenchError {
                     failures.append(Failure(tool: tool.tool, round: round + 1, reason: error.description))
                     Console.message("\(name) failed: \(error)")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON as `--json` prints it, and as one process of the benchmark tells it to another.
+/// JSON of `--json`, and between the processes of the benchmark.
 enum JSONDocument {
     static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

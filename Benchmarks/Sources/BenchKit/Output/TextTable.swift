@@ -1,6 +1,6 @@
-/// Rows of text with their columns under each other: the first to the left, the others to the right.
+/// Text rows with aligned columns: the first to the left, the others to the right.
 package enum TextTable {
-    /// - Parameter rows: all with as many cells as the first one.
+    /// - Parameter rows: rows that all have as many cells as the first one.
     package static func lines(_ rows: [[String]]) -> [String] {
         let columns = rows.first?.indices ?? 0..<0
         let widths = columns.map { column in rows.map { $0[column].count }.max() ?? 0 }

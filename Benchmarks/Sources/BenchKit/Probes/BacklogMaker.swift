@@ -1,14 +1,13 @@
 import GRDB
 import LFS
 
-/// Makes a database with many uploads that wait, without a file for each.
+/// A maker of a database with many pending uploads, most of which have no file.
 package struct BacklogMaker: Sendable {
     package var rows: Int
-    /// How many of them, the oldest, have bytes. The others are only rows: their turn has to come after the end of the
-    /// measurement.
+    /// The number of the oldest rows that have bytes. The other rows are not due before the end of the measurement.
     package var withBytes: Int
     package var bytesPerFile: Int
-    /// Where the database is made.
+    /// The folder of the database.
     package var folder: String
 
     package init(rows: Int, withBytes: Int, bytesPerFile: Int, folder: String) {
@@ -21,7 +20,7 @@ package struct BacklogMaker: Sendable {
     package func run() async throws {
         let host = try HostDatabase(in: folder)
         try await host.attach(withBytes, bytes: bytesPerFile)
-        // No manager is open now: one would refuse rows whose bytes are nowhere.
+        // No manager is open now. It would refuse rows without bytes.
         for start in stride(from: withBytes, to: rows, by: Self.batch) {
             let count = min(Self.batch, rows - start)
             try await host.pool.write { [bytesPerFile] db in try Self.insert(count, bytesPerFile, db) }
@@ -31,8 +30,8 @@ package struct BacklogMaker: Sendable {
 
     private static let batch = 50_000
 
-    /// Inserts copies of the first row under ids of their own, which sort behind all others. The triggers queue them.
-    private static func insert(_ count: Int, _ bytes: Int, _ db: Database) throws {
+    /// Inserts copies of the first row with new ids that sort after all others. The triggers queue them.
+    private static func insert(_ count: Int, bytes: Int, _ db: Database) throws {
         try db.execute(
             sql: """
                 WITH RECURSIVE number(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?),

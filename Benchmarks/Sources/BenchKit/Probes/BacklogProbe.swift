@@ -1,11 +1,11 @@
 import GRDB
 import LFS
 
-/// Starts a manager in this process on a database with many uploads that wait, and measures the first of them.
+/// A probe that starts a manager on a database with many pending uploads, and measures the first of them.
 package struct BacklogProbe: Sendable {
-    /// How many uploads are measured; so many and some more have bytes.
+    /// The number of measured uploads. Some more rows have bytes.
     package var uploads: Int
-    /// Where the database is.
+    /// The folder of the database.
     package var folder: String
 
     package init(uploads: Int, folder: String) {
@@ -13,7 +13,7 @@ package struct BacklogProbe: Sendable {
         self.folder = folder
     }
 
-    /// How many files have to have bytes beyond those that are measured: what the queue has in hand at the end.
+    /// The number of additional files with bytes, for the uploads that are in progress at the end.
     package static let reserve = 512
 
     package func run() async throws -> BacklogSample {
@@ -39,7 +39,7 @@ package struct BacklogProbe: Sendable {
         }
     }
 
-    /// Returns when the rows of all measured uploads say that they are through.
+    /// Returns when the rows of all measured uploads are updated.
     private func waitForRows(_ events: AsyncStream<LFSEvent>) async throws {
         var uploaded = 0
         for await event in events {

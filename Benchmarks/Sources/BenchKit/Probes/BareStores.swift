@@ -11,7 +11,7 @@ import Musl
 import Darwin
 #endif
 
-/// A small file that is replaced as settings replace theirs, and nothing more: no lock, no check.
+/// The plain replacement of a small file with the same steps as settings use, but without a lock or a check.
 struct BareFile: Sendable {
     let folder: String
     let name: String
@@ -47,13 +47,13 @@ struct BareFile: Sendable {
     }
 }
 
-/// One thread for calls that may block. Those of Dispatch's queues are Swift's own on Linux.
+/// A thread for blocking calls. On Linux, the threads of Dispatch's queues are also Swift's own.
 final class BareThread: Sendable {
     private final class Line: Sendable {
         let waiting = Mutex<[@Sendable () -> Void]>([])
         let calls = DispatchSemaphore(value: 0)
 
-        /// Takes calls, until one comes that has no body.
+        /// Runs calls until one without a body arrives.
         func work() {
             while true {
                 calls.wait()
@@ -77,7 +77,7 @@ final class BareThread: Sendable {
     }
 }
 
-/// The bare work of an envelope: a key of its own by HKDF, and AES-GCM.
+/// The plain work of an envelope: a derived key (HKDF) and AES-GCM.
 struct BareCipher {
     private let key = SymmetricKey(size: .bits256)
     private let context = Data(repeating: 1, count: 120)

@@ -4,20 +4,20 @@ import LFS
 import LFSS3
 import LFSStorage
 
-/// Works in this process on files that are in a bucket. The server and the keys come from the environment.
+/// A probe that works on files in a bucket. The server and the keys come from the environment.
 package struct BucketProbe: Sendable {
     package var bucket: String
     package var prefix: String
-    /// The make of the server, as ``S3Provider`` names it.
+    /// The provider's name, as ``S3Provider`` defines it.
     package var provider: String?
     package var connections: Int
-    /// Where the database is.
+    /// The folder of the database.
     package var folder: String
 
-    /// A file in the folder with the key of each object, a line each.
+    /// The file in the folder with the key of each object, one per line.
     package static let keysFile = "keys"
 
-    /// Uploads the files of a folder and writes their keys down.
+    /// Uploads the files of a folder and writes their keys to a file.
     func upload(_ source: String) async throws {
         let host = try HostDatabase(in: folder)
         let names = try FileManager.default.contentsOfDirectory(atPath: source)
@@ -36,7 +36,7 @@ package struct BucketProbe: Sendable {
         try Data(keys.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: "\(folder)/\(Self.keysFile)"))
     }
 
-    /// Fetches every file into the local store: checked, synced and kept.
+    /// Downloads every file into the local store, with verification and fsync.
     func download() async throws {
         let host = try HostDatabase(in: folder)
         try await host.withManager(try storage(), connections: connections) { lfs in

@@ -2,47 +2,50 @@ import Foundation
 import LFSCache
 import Synchronization
 
-/// The cache in this process, beside a dictionary and beside files.
+/// A probe that compares the cache with a dictionary and with files.
 package struct CacheProbe: Sendable {
-    /// Where database, cache and files are made.
+    /// The folder of database, cache and files.
     package var folder: String
-    /// How many turns each way has.
+    /// The number of turns of each way.
     package var turns: Int
-    /// How many entries are stored to see what one takes.
+    /// The number of entries that are stored to measure the size of one.
     package var entries: Int
 
-    /// What has to be in the name of what is measured.
+    /// A text that the name of a measured contest must contain.
     package var only: String
 
     package init(folder: String, turns: Int, entries: Int, only: String) {
-        (self.folder, self.turns, self.entries, self.only) = (folder, turns, entries, only)
+        self.folder = folder
+        self.turns = turns
+        self.entries = entries
+        self.only = only
     }
 
     package func run() async throws -> ContestSample {
         let host = try HostDatabase(in: folder)
         let thread = BareThread()
         let contests = [
-            try await memory(host), try await disk(host, "8 KiB, in the database", 8_192),
-            try await disk(host, "8 KiB, in the database", 8_192, on: thread),
-            try await disk(host, "256 KiB, a file", 256 << 10),
-            try await disk(host, "256 KiB, a file", 256 << 10, on: thread),
+            try await memory(host), try await disk(host, what: "8 KiB, in the database", byteCount: 8_192),
+            try await disk(host, what: "8 KiB, in the database", byteCount: 8_192, on: thread),
+            try await disk(host, what: "256 KiB, a file", byteCount: 256 << 10),
+            try await disk(host, what: "256 KiB, a file", byteCount: 256 << 10, on: thread),
         ]
         return ContestSample(contests: contests.compactMap(\.self), notes: only.isEmpty ? [try await size(host)] : [])
     }
 
     private func memory(_ host: HostDatabase) async throws -> Contest? {
         let cache = try await MediaCache.open(for: host.pool)
-        let keys = (0..<1_000).map { CacheKey(.thumbnails, "\($0)") }
+        let keys = (0..<1_000).map { CacheKey(.thumbnails, name: "\($0)") }
         let held = Mutex<[CacheKey: Data]>([:])
         for key in keys {
             let content = Data(repeating: 1, count: 1_024)
             await cache.store(content, for: key)
             held.withLock { $0[key] = content }
         }
-        let contest = try await Turns(count: turns, calls: 20_000, only: only).measure(
+        let contest = try await RoundRobin(count: turns, calls: 20_000, only: only).measure(
             "get of 1 KiB in memory",
-            [
-                ("content", { call in try await found(cache, keys[call % 1_000]) }),
+            ways: [
+                ("content", { call in try await found(cache, key: keys[call % 1_000]) }),
                 (
                     "dictionary and mutex",
                     { call in
@@ -54,24 +57,24 @@ package struct CacheProbe: Sendable {
         return contest
     }
 
-    /// - Parameter thread: where the file is read, as the cache reads it; nil for the calling one.
+    /// - Parameter thread: the thread that reads the file, as the cache does, or nil for the calling one.
     private func disk(
-        _ host: HostDatabase, _ what: String, _ byteCount: Int, on thread: BareThread? = nil
+        _ host: HostDatabase, what: String, byteCount: Int, on thread: BareThread? = nil
     ) async throws -> Contest? {
         var options = CacheOptions()
         options.memoryLimits[.previews] = CacheLimit(count: 0)
         let cache = try await MediaCache.open(for: host.pool, options: options)
-        let keys = (0..<100).map { CacheKey(.previews, "\(byteCount)/\($0)") }
+        let keys = (0..<100).map { CacheKey(.previews, name: "\(byteCount)/\($0)") }
         let files = BareFile(folder: folder, name: "bare")
         for (number, key) in keys.enumerated() {
             let content = RandomBytes.make(byteCount, seed: UInt64(number))
             await cache.store(content, for: key)
             try content.write(to: URL(fileURLWithPath: "\(folder)/\(byteCount)-\(number)"))
         }
-        let contest = try await Turns(count: turns, calls: 500, only: only).measure(
+        let contest = try await RoundRobin(count: turns, calls: 500, only: only).measure(
             "get of \(what)" + (thread == nil ? "" : ", by a thread that may wait"),
-            [
-                ("content", { call in try await found(cache, keys[call % 100]) }),
+            ways: [
+                ("content", { call in try await found(cache, key: keys[call % 100]) }),
                 (
                     thread == nil ? "reading a file" : "reading a file by such a one",
                     { call in
@@ -86,11 +89,11 @@ package struct CacheProbe: Sendable {
         return contest
     }
 
-    private func found(_ cache: MediaCache, _ key: CacheKey) async throws {
+    private func found(_ cache: MediaCache, key: CacheKey) async throws {
         _ = try await cache.content(for: key) { throw Self.missing }
     }
 
-    /// What an entry takes on the disk beyond its bytes.
+    /// Returns the disk space of an entry beyond its bytes, as text.
     private func size(_ host: HostDatabase) async throws -> String {
         var options = CacheOptions()
         options.limits[.albumCovers] = CacheLimit(count: entries)
@@ -101,7 +104,7 @@ package struct CacheProbe: Sendable {
         let cache = try await MediaCache.open(for: host.pool, options: options)
         for number in 0..<entries {
             await cache.store(
-                RandomBytes.make(1_024, seed: UInt64(number)), for: CacheKey(.albumCovers, "\(number)"),
+                RandomBytes.make(1_024, seed: UInt64(number)), for: CacheKey(.albumCovers, name: "\(number)"),
                 tags: [.asset("\(number)")])
         }
         let kept = await cache.usage().kinds[.albumCovers]?.disk.count ?? 0

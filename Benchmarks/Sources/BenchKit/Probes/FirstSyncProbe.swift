@@ -2,16 +2,16 @@ import Foundation
 import GRDB
 import LFSSync
 
-/// A device's first sync, in this process, with a server in another one.
+/// A probe of a device's first sync with a server in another process.
 package struct FirstSyncProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database.
+    /// The folder in which ``SyncMaker`` has created the server's database.
     package var source: String
-    /// Which of the account's sessions is used: each syncs for the first time once.
+    /// The index of the account's session. Each session syncs for the first time only once.
     package var session: Int
-    /// Where the device's database is made.
+    /// The folder of the device's database.
     package var folder: String
-    /// The server's; ``SyncMaker``'s by default.
+    /// The server's database, or nil for that of ``SyncMaker``.
     package var database: String?
 
     package init(server: String, source: String, session: Int, folder: String, database: String? = nil) {
@@ -26,9 +26,9 @@ package struct FirstSyncProbe: Sendable {
         let tokens = try SyncMaker.tokens(in: source)
         let server = try SyncServerProcess(server, in: source, database: database)
         defer { server.stop() }
-        // Of an account without rows, so that the code of both is there before memory is looked at.
+        // An account without rows syncs first, so that the code of both processes is loaded before memory is measured.
         let idle = try SyncHost.open(in: folder, name: "idle.sqlite")
-        try await Self.synchronize(idle, server, tokens[1])
+        try await Self.synchronize(idle, server: server, token: tokens[1])
         try idle.close()
 
         let device = try SyncHost.open(in: folder)
@@ -50,36 +50,35 @@ package struct FirstSyncProbe: Sendable {
         return sample
     }
 
-    static func client(_ device: DatabasePool, _ server: SyncServerProcess, _ token: String) async throws -> SyncClient
-    {
+    static func client(_ device: DatabasePool, server: SyncServerProcess, token: String) async throws -> SyncClient {
         guard let url = URL(string: server.url) else { throw BenchError("'\(server.url)' is no URL.") }
         var options = SyncOptions(server: url, token: { token })
         options.allowsPlainHTTP = true
         return try await SyncClient.open(device, options: options)
     }
 
-    static func synchronize(_ device: DatabasePool, _ server: SyncServerProcess, _ token: String) async throws {
-        let client = try await client(device, server, token)
+    static func synchronize(_ device: DatabasePool, server: SyncServerProcess, token: String) async throws {
+        let client = try await client(device, server: server, token: token)
         try await client.synchronize()
         await client.shutdown()
     }
 }
 
-/// What SQLite itself takes for the same: rows are read in the order of the stream from the server's database and
-/// written into a table with the same indexes, 1,000 in a transaction, in one process and thread.
+/// A probe of SQLite alone. It reads rows from the server's database in stream order and writes them into a table with
+/// the same indexes, 1,000 per transaction, in one process and thread.
 package struct RowCopyProbe: Sendable {
-    package enum Way: String, Codable, CaseIterable, Sendable {
-        /// Each row is read by GRDB and bound to an `INSERT`.
+    package enum Variant: String, Codable, CaseIterable, Sendable {
+        /// GRDB reads each row and binds it to an `INSERT`.
         case scan
-        /// `INSERT … SELECT`: no row leaves SQLite.
+        /// `INSERT … SELECT`, so that no row leaves SQLite.
         case select
     }
 
-    package var way: Way
+    package var way: Variant
     package var source: String
     package var folder: String
 
-    package init(way: Way, source: String, folder: String) {
+    package init(way: Variant, source: String, folder: String) {
         self.way = way
         self.source = source
         self.folder = folder

@@ -3,13 +3,13 @@ import GRDB
 import LFS
 import LFSStorage
 
-/// The database of an app: the tables of LFS, and one of the app's own.
+/// The database of an app, with the tables of LFS and a table of the app.
 struct HostDatabase: Sendable {
     let pool: DatabasePool
 
-    /// Opens the database in a folder, or makes it.
+    /// Opens the database in a folder, and creates it if necessary.
     ///
-    /// - Parameter prepare: takes each connection when it is opened.
+    /// - Parameter prepare: is called with each new connection.
     init(in folder: String, prepare: (@Sendable (Database) throws -> Void)? = nil) throws {
         var configuration = Configuration()
         if let prepare { configuration.prepareDatabase { db in try prepare(db) } }
@@ -25,8 +25,8 @@ struct HostDatabase: Sendable {
         try migrator.migrate(pool)
     }
 
-    /// Lets the writer sync each commit. A pool sets `synchronous` back after its connections were prepared, so this
-    /// comes once it is open.
+    /// Makes the writer sync each commit. A pool resets `synchronous` after its connections are prepared, so this must
+    /// be called on an open pool.
     static func syncEachCommit(_ pool: DatabasePool) throws {
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
@@ -36,14 +36,14 @@ struct HostDatabase: Sendable {
         }
     }
 
-    /// What the host itself does all day: one small row, one transaction.
+    /// Performs the app's own typical write: one small row in one transaction.
     func writeNote() async throws {
         try await pool.write { db in
             try db.execute(sql: "INSERT INTO note (text) VALUES (?)", arguments: ["Buy bread, butter and a toaster."])
         }
     }
 
-    /// Opens a manager, and stops it whatever happens.
+    /// Opens a manager and always stops it.
     func withManager<Value>(
         _ storage: any RemoteStorage, connections: Int = 10, _ body: (LFSManager) async throws -> Value
     ) async throws -> Value {
@@ -61,7 +61,7 @@ struct HostDatabase: Sendable {
         }
     }
 
-    /// Makes files and commits their rows, so that they wait for their upload in the local store.
+    /// Creates files and commits their rows, so that they are pending in the local store.
     func attach(_ count: Int, bytes: Int) async throws {
         guard count > 0 else { return }
         try await withManager(InstantStorage()) { lfs in
@@ -73,7 +73,7 @@ struct HostDatabase: Sendable {
                 try await pool.write { db in for file in files { try file.insert(db) } }
             }
         }
-        // Opening moves the bytes of committed rows to where they stay.
+        // Opening a manager moves the bytes of committed rows to their final place.
         try await withManager(InstantStorage()) { _ in }
     }
 

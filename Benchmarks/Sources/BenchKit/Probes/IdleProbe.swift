@@ -2,13 +2,13 @@ import GRDB
 import LFS
 import Synchronization
 
-/// Measures in this process what a manager does while there is nothing to do.
+/// A probe that measures an idle manager.
 package struct IdleProbe: Sendable {
-    /// How long it is watched.
+    /// The duration of the measurement in seconds.
     package var seconds: Double
-    /// How many files it has uploaded before.
+    /// The number of files that the manager uploads before.
     package var files: Int
-    /// Where the database is made.
+    /// The folder of the database.
     package var folder: String
 
     package init(seconds: Double, files: Int, folder: String) {
@@ -24,7 +24,7 @@ package struct IdleProbe: Sendable {
         return try await host.withManager(InstantStorage()) { lfs in
             try lfs.start()
             try await lfs.waitForUploads()
-            // What the last commit has woken is over after this.
+            // After this time, work that the last commit triggered is complete.
             try await Task.sleep(for: .seconds(3))
             _ = statements.take()
             let cpu = try OwnUsage.cpuSeconds()
@@ -37,9 +37,9 @@ package struct IdleProbe: Sendable {
     }
 }
 
-/// Counts the statements that run on any connection of a database.
+/// A counter of the statements on all connections of a database.
 ///
-/// Owner of its state: the mutex. Events come on the queue of each connection.
+/// The mutex owns its state. Events arrive on the queue of each connection.
 private final class StatementCount: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 

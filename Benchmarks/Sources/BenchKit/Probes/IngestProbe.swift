@@ -2,11 +2,11 @@ import Foundation
 import GRDB
 import LFS
 
-/// Takes the files of a folder in, in this process, and measures what an app waits for.
+/// A probe that ingests the files of a folder and measures the time that an app waits.
 package struct IngestProbe: Sendable {
-    /// A folder of files, which stay there.
+    /// The folder with the files, which are not moved.
     package var source: String
-    /// Where the database is made.
+    /// The folder of the database.
     package var folder: String
 
     package init(source: String, folder: String) {
@@ -14,7 +14,7 @@ package struct IngestProbe: Sendable {
         self.folder = folder
     }
 
-    /// One file after the other by `makeFile`, without a row.
+    /// Ingests one file after the other with `makeFile`, without rows.
     package func each() async throws -> IngestTimes {
         let host = try HostDatabase(in: folder)
         let files = try sources()
@@ -32,8 +32,8 @@ package struct IngestProbe: Sendable {
         }
     }
 
-    /// 64 at a time by `makeFiles`, each batch with its rows in one transaction, until all are in the local store. The
-    /// commits are synced as in the whole way in C.
+    /// Ingests 64 files at a time with `makeFiles`, each batch with its rows in one transaction, until all are in the
+    /// local store. Each commit is synced, as in the C program.
     package func batches() async throws -> IngestTimes {
         let host = try HostDatabase(in: folder)
         try HostDatabase.syncEachCommit(host.pool)
@@ -58,7 +58,7 @@ package struct IngestProbe: Sendable {
         }
     }
 
-    /// As the whole way in C takes them.
+    /// The batch size of the C program.
     private static let batch = 64
 
     private func sources() throws -> [FileSource] {

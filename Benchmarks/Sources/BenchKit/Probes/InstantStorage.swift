@@ -2,9 +2,9 @@ import Foundation
 import LFSStorage
 import Synchronization
 
-/// A storage that takes every upload and keeps nothing, so that nothing but the library's own work is measured.
+/// A storage that accepts every upload and keeps nothing, so that only the library's own work is measured.
 ///
-/// Owner of its state: the mutex.
+/// The mutex owns its state.
 final class InstantStorage: RemoteStorage {
     private struct State {
         var started = 0
@@ -16,8 +16,8 @@ final class InstantStorage: RemoteStorage {
     private let limit: Int
 
     /// - Parameters:
-    ///   - latency: how long each upload takes.
-    ///   - limit: after so many uploads none ends any more until it is cancelled.
+    ///   - latency: the duration of each upload.
+    ///   - limit: the number of uploads that complete. Later ones wait until they are cancelled.
     init(latency: Duration = .zero, limit: Int = .max) {
         self.latency = latency
         self.limit = limit
@@ -25,7 +25,7 @@ final class InstantStorage: RemoteStorage {
 
     let capabilities = StorageCapabilities(kind: "instant", proof: .checksum)
 
-    /// When each upload ended, in order.
+    /// The end times of the uploads, in order.
     var uploads: [ContinuousClock.Instant] { state.withLock { $0.uploads } }
 
     func upload(
@@ -39,7 +39,7 @@ final class InstantStorage: RemoteStorage {
             if number > limit { try await Task.sleep(for: .seconds(86_400)) }
             if latency > .zero { try await Task.sleep(for: latency) }
         } catch {
-            throw StorageError(.cancelled, "The upload was cancelled.", key: key)
+            throw StorageError(.cancelled, message: "The upload was cancelled.", key: key)
         }
         state.withLock { $0.uploads.append(.now) }
         return RemoteObject(
@@ -48,11 +48,11 @@ final class InstantStorage: RemoteStorage {
     }
 
     func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        throw StorageError(.missing, "This storage keeps nothing.", key: request.key)
+        throw StorageError(.missing, message: "This storage keeps nothing.", key: request.key)
     }
 
     func head(_ key: ObjectKey) async throws -> RemoteObject {
-        throw StorageError(.missing, "This storage keeps nothing.", key: key)
+        throw StorageError(.missing, message: "This storage keeps nothing.", key: key)
     }
 
     func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {}

@@ -1,18 +1,18 @@
 import LFS
 import Synchronization
 
-/// Measures in this process what uploads do to the writes of the app itself.
+/// A probe that measures the effect of uploads on the app's own writes.
 package struct InterferenceProbe: Sendable {
     package var files: Int
     package var bytesPerFile: Int
-    /// How many writes are measured while nothing is uploaded.
+    /// The number of writes that are measured without uploads.
     package var writes: Int
-    /// Between the end of a write and the next one.
+    /// The pause between two writes.
     package var pause: Duration
-    /// How long the storage takes for each file.
+    /// The duration of each upload in the storage.
     package var latency: Duration
     package var connections: Int
-    /// Where the database is made.
+    /// The folder of the database.
     package var folder: String
 
     package init(
@@ -27,9 +27,9 @@ package struct InterferenceProbe: Sendable {
         self.folder = folder
     }
 
-    /// One run: half of the idle writes, the uploads with writes beside them, the other half.
+    /// Runs half of the idle writes, then the uploads with concurrent writes, then the other half.
     ///
-    /// - Throws: `BenchError` when an upload fails or there is nothing to compare.
+    /// - Throws: `BenchError` if an upload fails or if the values cannot be compared.
     package func run() async throws -> InterferenceSample {
         let trace = WriterTrace()
         let host = try HostDatabase(in: folder, prepare: trace.attach)

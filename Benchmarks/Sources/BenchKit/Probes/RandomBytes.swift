@@ -1,6 +1,6 @@
 import Foundation
 
-/// Bytes that no two files have in common and that are the same in each run.
+/// Bytes that differ between files and are the same in each run.
 enum RandomBytes {
     /// SplitMix64 (Steele, Lea and Flood, 2014).
     static func make(_ count: Int, seed: UInt64) -> Data {

@@ -3,15 +3,17 @@ import Foundation
 import GRDB
 import LFSSettings
 
-/// An app with settings, and beside them a table as theirs that it reads and writes by itself.
+/// An app with settings, and with a similar table that it reads and writes directly.
 struct SettingsHost {
     let pool: DatabasePool
     let router: StorageRouter
 
+    /// Opens the database.
+    ///
     /// - Parameters:
-    ///   - folder: where the database is made.
-    ///   - name: of the database's file.
-    ///   - isFull: whether each commit is synced.
+    ///   - folder: the folder of the database.
+    ///   - name: the name of the database file.
+    ///   - isFull: true to sync each commit.
     static func open(in folder: String, _ name: String = "app", isFull: Bool = false) async throws -> SettingsHost {
         let pool = try DatabasePool(path: "\(folder)/\(name).sqlite")
         if isFull { try HostDatabase.syncEachCommit(pool) }
@@ -62,7 +64,7 @@ struct SettingsHost {
         return try JSONDecoder().decode(Int.self, from: bytes)
     }
 
-    static func put(_ index: Int, _ value: Int, _ db: Database) throws {
+    static func put(_ index: Int, value: Int, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO rival (name, value, serializer, version, updateID, updatedAt) VALUES (?, ?, 'json', 1, ?, ?)

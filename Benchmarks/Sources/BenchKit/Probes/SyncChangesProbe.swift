@@ -1,30 +1,35 @@
 import Foundation
 import LFSSync
 
-/// A device that has all rows, and gets some changes of another one again and again. The server is another process.
+/// A probe of a device that has all rows and repeatedly receives changes of another device. The server is another
+/// process.
 package struct SyncChangesProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database.
+    /// The folder in which ``SyncMaker`` has created the server's database.
     package var source: String
-    /// Where the device's database is made.
+    /// The folder of the device's database.
     package var folder: String
-    /// How many rows are there.
+    /// The number of rows.
     package var rows: Int
-    /// How many of them change each time.
+    /// The number of rows that change each time.
     package var changes: Int
     package var times: Int
 
     package init(server: String, source: String, folder: String, rows: Int, changes: Int, times: Int) {
-        (self.server, self.source, self.folder) = (server, source, folder)
-        (self.rows, self.changes, self.times) = (rows, changes, times)
+        self.server = server
+        self.source = source
+        self.folder = folder
+        self.rows = rows
+        self.changes = changes
+        self.times = times
     }
 
     package func run() async throws -> SyncChangesSample {
         let tokens = try SyncMaker.tokens(in: source)
-        let server = try SyncServerProcess(server, in: source, ["--requests-per-second", "100000"])
+        let server = try SyncServerProcess(server, in: source, options: ["--requests-per-second", "100000"])
         defer { server.stop() }
         let device = try SyncHost.open(in: folder)
-        let client = try await FirstSyncProbe.client(device, server, tokens[2])
+        let client = try await FirstSyncProbe.client(device, server: server, token: tokens[2])
         try await client.synchronize()
         var (idle, changed): ([Double], [Double]) = ([], [])
         for time in 0..<times {
@@ -47,7 +52,7 @@ package struct SyncChangesProbe: Sendable {
         return SyncChangesSample(rows: rows, changes: changes, idle: idle, changed: changed)
     }
 
-    /// Changes of rows that lie as far from each other as they can.
+    /// Returns changes of rows that are evenly distributed.
     private func body(_ time: Int) -> String {
         (0..<changes).map { change in
             let number = (change * (rows / changes) + time) % rows

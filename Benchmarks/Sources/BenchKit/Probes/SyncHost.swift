@@ -2,9 +2,9 @@ import GRDB
 import LFS
 import LFSSync
 
-/// The database of an app whose notes are shared between devices.
+/// The database of an app whose notes are synced between devices.
 enum SyncHost {
-    /// What a row has, and its index: the same in the database that the rival fills.
+    /// The columns and the index of a note, which are the same in the rival's database.
     static let creation = """
         CREATE TABLE note (
             id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL, createdAt TEXT NOT NULL,
@@ -14,10 +14,10 @@ enum SyncHost {
         """
     static let columns = "id, title, body, createdAt, rating"
 
-    /// Whose rows an account may read besides its own, for `--partners`.
+    /// The accounts whose rows an account may also read, for `--partners`.
     static let partners = "partner:sharedByID:sharedWithID"
 
-    /// Opens a device's database in a folder, or makes it.
+    /// Opens a device's database in a folder, and creates it if necessary.
     static func open(
         in folder: String, name: String = "device.sqlite", hasPartners: Bool = false
     ) throws -> DatabasePool {
@@ -44,7 +44,7 @@ enum SyncHost {
         return pool
     }
 
-    /// Opens a database with the same table that nobody shares.
+    /// Opens a database with the same table without sync.
     static func openPlain(in folder: String) throws -> DatabasePool {
         let pool = try DatabasePool(path: "\(folder)/plain.sqlite")
         try pool.write { try $0.execute(sql: creation) }

@@ -1,21 +1,24 @@
 import Foundation
 import LFSSync
 
-/// A device that may read many scopes, and syncs again and again while nobody changes anything. The server is another
+/// A probe of a device with access to many scopes, which repeatedly syncs without changes. The server is another
 /// process.
 package struct SyncIdleProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database, with as many partners.
+    /// The folder in which ``SyncMaker`` has created the server's database with as many partners.
     package var source: String
-    /// Where the device's database is made.
+    /// The folder of the device's database.
     package var folder: String
-    /// Its own and those of its partners.
+    /// The number of scopes: the account's own and those of its partners.
     package var scopes: Int
     package var times: Int
 
     package init(server: String, source: String, folder: String, scopes: Int, times: Int) {
-        (self.server, self.source, self.folder) = (server, source, folder)
-        (self.scopes, self.times) = (scopes, times)
+        self.server = server
+        self.source = source
+        self.folder = folder
+        self.scopes = scopes
+        self.times = times
     }
 
     package func run() async throws -> SyncIdleSample {
@@ -23,10 +26,10 @@ package struct SyncIdleProbe: Sendable {
         let hasPartners = scopes > 1
         let server = try SyncServerProcess(
             server, in: source,
-            ["--requests-per-second", "100000"] + (hasPartners ? ["--partners", SyncHost.partners] : []))
+            options: ["--requests-per-second", "100000"] + (hasPartners ? ["--partners", SyncHost.partners] : []))
         defer { server.stop() }
         let device = try SyncHost.open(in: folder, hasPartners: hasPartners)
-        let client = try await FirstSyncProbe.client(device, server, tokens[2])
+        let client = try await FirstSyncProbe.client(device, server: server, token: tokens[2])
         let first = try await client.synchronize()
         guard try SyncHost.count(device) == scopes, first.parked == 0 else {
             throw BenchError("\(try SyncHost.count(device)) notes of \(scopes) scopes have come.")

@@ -1,28 +1,31 @@
 import Foundation
 
-/// Many sessions of one account, each with a stream that stays open, and how long a commit takes to all of them. The
-/// server is another process.
+/// A probe of many sessions of one account with open streams. It measures the time from a commit until all of them
+/// receive it. The server is another process.
 package struct SyncLiveProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database, with as many sessions.
+    /// The folder in which ``SyncMaker`` has created the server's database with as many sessions.
     package var source: String
     package var sessions: Int
     package var commits: Int
 
     package init(server: String, source: String, sessions: Int, commits: Int) {
-        (self.server, self.source, self.sessions, self.commits) = (server, source, sessions, commits)
+        self.server = server
+        self.source = source
+        self.sessions = sessions
+        self.commits = commits
     }
 
-    /// Rows of the account before.
+    /// The number of existing rows of the account.
     package static let rows = 10
     private static let idle = 5.0
 
     package func run() async throws -> SyncLiveSample {
         try SyncSocket.allow(sessions)
         let tokens = try SyncMaker.tokens(in: source)
-        let server = try SyncServerProcess(self.server, in: source, ["--requests-per-second", "100000"])
+        let server = try SyncServerProcess(self.server, in: source, options: ["--requests-per-second", "100000"])
         defer { server.stop() }
-        // So that the code is there before memory is looked at.
+        // Loads the code before memory is measured.
         _ = try SyncSocket.stream(port: server.port, token: tokens[0]).whole()
         let before = try server.memory().now
         let sockets = try tokens[2..<2 + sessions].map {
@@ -51,7 +54,7 @@ package struct SyncLiveProbe: Sendable {
             sessions: sessions, bytesEach: each, idleCPUShare: idleShare, latencies: latencies)
     }
 
-    /// - Returns: when each of the sockets had the word.
+    /// - Returns: the time at which each socket received the text.
     private func receive(_ word: String, on sockets: [SyncSocket]) throws -> [ContinuousClock.Instant] {
         var left = sockets
         var times: [ContinuousClock.Instant] = []

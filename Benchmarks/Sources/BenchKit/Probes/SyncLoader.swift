@@ -1,15 +1,15 @@
 import Foundation
 
-/// Brings the rows that ``SyncMaker`` has made into another database of the server, as devices do, and makes sessions
-/// there: their tokens take the place of the others.
+/// A loader that pushes the rows of ``SyncMaker`` into another database of the server, as devices do. It creates new
+/// sessions and replaces the file of tokens.
 package struct SyncLoader: Sendable {
-    /// The program.
+    /// The path of the server program.
     package var server: String
-    /// Its URL.
+    /// The URL of the database.
     package var database: String
     package var rows: Int
     package var sessions: Int
-    /// Where ``SyncMaker`` has made its own.
+    /// The folder in which ``SyncMaker`` has created its files.
     package var folder: String
 
     package init(server: String, database: String, rows: Int, sessions: Int, folder: String) {
@@ -22,11 +22,11 @@ package struct SyncLoader: Sendable {
 
     /// - Throws: `BenchError`.
     package func run() throws {
-        // Other runs have left theirs there.
+        // Earlier runs have left their accounts in the database.
         let account = "ann-\(UUID().uuidString)"
         let writer = try token(account)
         let process = try SyncServerProcess(
-            server, in: folder, database: database, ["--requests-per-second", "1000000"])
+            server, in: folder, database: database, options: ["--requests-per-second", "1000000"])
         defer { process.stop() }
         for start in stride(from: 0, to: rows, by: Self.batch) {
             let lines = (start..<min(start + Self.batch, rows)).map {
@@ -44,7 +44,7 @@ package struct SyncLoader: Sendable {
 
     private static let batch = 500
 
-    /// Makes a session.
+    /// Creates a session and returns its token.
     private func token(_ account: String) throws -> String {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: server)

@@ -2,14 +2,14 @@ import Foundation
 import GRDB
 import LFSSyncServer
 
-/// Makes the database of a sync server in this process: an account with rows, and sessions for the devices to come.
+/// A maker of a sync server's database with an account, its rows, and sessions for later devices.
 package struct SyncMaker: Sendable {
     package var rows: Int
-    /// How many sessions of the account, besides the one that brings the rows.
+    /// The number of sessions of the account, without the one that pushes the rows.
     package var sessions: Int
-    /// How many other accounts let it read what they have: a note each.
+    /// The number of other accounts that grant read access, each with one note.
     package var partners: Int
-    /// Where the databases are made.
+    /// The folder of the databases.
     package var folder: String
 
     package init(rows: Int, sessions: Int, partners: Int = 0, folder: String) {
@@ -20,9 +20,10 @@ package struct SyncMaker: Sendable {
     }
 
     static let database = "sync.sqlite"
-    /// An app's database without rows, for `--schema-from`.
+    /// The app's database without rows, for `--schema-from`.
     static let schema = "schema.sqlite"
-    /// A token a line: of the session that has brought the rows, of one of an account without rows, and of the others.
+    /// The file with a token per line: of the session that pushed the rows, of an account without rows, and of the
+    /// other sessions.
     static let tokens = "tokens"
 
     package func run() async throws {
@@ -32,7 +33,7 @@ package struct SyncMaker: Sendable {
             try await Self.push(rows, from: 0, through: service, token: writer)
             var tokens = [writer, try await service.addSession(account: "bob")]
             for _ in 0..<sessions { tokens.append(try await service.addSession(account: "ann")) }
-            for number in 0..<partners { try await Self.addPartner(number, after: rows, to: "ann", service) }
+            for number in 0..<partners { try await Self.addPartner(number, after: rows, to: "ann", service: service) }
             try Data(tokens.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: "\(folder)/\(Self.tokens)"))
         }
     }
@@ -62,12 +63,12 @@ package struct SyncMaker: Sendable {
         }
     }
 
-    /// Writes notes as a device does, whose next change has the number `sequence + 1`.
+    /// Pushes notes as a device does. The next change of the session has the number `sequence + 1`.
     ///
     /// - Parameters:
     ///   - first: the number of the first note.
-    ///   - sequence: how many changes the session has sent before.
-    ///   - title: what the notes are called.
+    ///   - sequence: the number of changes that the session has sent before.
+    ///   - title: the title of the notes.
     static func push(
         _ count: Int, from first: Int, through service: SyncService, token: String, after sequence: Int? = nil,
         title: String = "Note"
@@ -80,9 +81,9 @@ package struct SyncMaker: Sendable {
         }
     }
 
-    /// Makes an account with a note that lets another one read.
+    /// Creates an account with a note, and grants another account read access.
     private static func addPartner(
-        _ number: Int, after first: Int, to reader: String, _ service: SyncService
+        _ number: Int, after first: Int, to reader: String, service: SyncService
     ) async throws {
         let name = "partner\(number)"
         let token = try await service.addSession(account: name)
@@ -106,10 +107,12 @@ package struct SyncMaker: Sendable {
 
     private static let batch = 500
 
-    /// About 300 bytes as a line of a stream. Ids ascend, as those of version 7 do.
+    /// Returns a push line of a note with about 300 bytes. The ids ascend like UUIDs of version 7.
     static func line(_ number: Int, sequence: Int, title: String) -> String {
         let random = (UInt64(number) &+ 1) &* 0x9E37_79B9_7F4A_7C15
-        let id = "\(hex(UInt64(number), 8))-\(hex(random >> 48, 4))-7000-8000-\(hex(random & 0xFFFF_FFFF_FFFF, 12))"
+        let id =
+            "\(hex(UInt64(number), digits: 8))-\(hex(random >> 48, digits: 4))-7000-8000-"
+            + hex(random & 0xFFFF_FFFF_FFFF, digits: 12)
         let (minute, second) = (number / 60 % 60, number % 60)
         let createdAt =
             "2026-01-\(two(1 + number / 86_400 % 28)) \(two(number / 3_600 % 24)):\(two(minute)):\(two(second))"
@@ -121,7 +124,7 @@ package struct SyncMaker: Sendable {
             """
     }
 
-    private static func hex(_ value: UInt64, _ digits: Int) -> String {
+    private static func hex(_ value: UInt64, digits: Int) -> String {
         let text = String(value, radix: 16)
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }

@@ -1,46 +1,50 @@
 import Foundation
 import Synchronization
 
-/// How devices read slowly, and what others feel of it. The server is another process.
+/// A probe of devices that read slowly, and of their effect on others. The server is another process.
 package struct SyncReadersProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database, with as many sessions.
+    /// The folder in which ``SyncMaker`` has created the server's database with as many sessions.
     package var source: String
     package var readers: Int
-    /// Bytes a second that each of them takes.
+    /// The bytes per second that each reader reads.
     package var rate: Int
     package var seconds: Double
 
     package init(server: String, source: String, readers: Int, rate: Int, seconds: Double) {
-        (self.server, self.source) = (server, source)
-        (self.readers, self.rate, self.seconds) = (readers, rate, seconds)
+        self.server = server
+        self.source = source
+        self.readers = readers
+        self.rate = rate
+        self.seconds = seconds
     }
 
-    /// How often in a second each reader reads, and somebody else syncs.
+    /// The number of reads of each reader, and of syncs of another account, per second.
     private static let frequency = 50
-    /// How often in a second some of the readers read: devices do not wait for each other.
+    /// The number of steps per second. Some of the readers read in each step, because devices do not wait for each
+    /// other.
     private static let turns = 1_000
 
     package func run() async throws -> SyncReadersSample {
         try SyncSocket.allow(readers)
         let tokens = try SyncMaker.tokens(in: source)
-        let server = try SyncServerProcess(self.server, in: source, ["--requests-per-second", "100000"])
+        let server = try SyncServerProcess(self.server, in: source, options: ["--requests-per-second", "100000"])
         defer { server.stop() }
         _ = try SyncSocket.stream(port: server.port, token: tokens[1]).whole()
         let port = server.port
-        let alone = try await others(port, tokens[1])
+        let alone = try await others(port, token: tokens[1])
         let before = try server.memory()
         let (begun, beginning) = AsyncStream<Void>.makeStream()
         let isOver = Atomic(false)
         async let reading = Self.read(
             port, tokens[2..<2 + readers], rate, onBegin: { beginning.finish() },
             until: { isOver.load(ordering: .relaxed) })
-        // Not beside the begin of all streams at once.
+        // The measurement starts after the start of all streams.
         for await _ in begun {}
         let beside: Latencies
         do {
             defer { isOver.store(true, ordering: .relaxed) }
-            beside = try await others(port, tokens[1])
+            beside = try await others(port, token: tokens[1])
         }
         let read = try await reading
         return SyncReadersSample(
@@ -51,9 +55,9 @@ package struct SyncReadersProbe: Sendable {
 
     /// Reads as many streams as there are tokens.
     ///
-    /// - Returns: how many bytes have come since `onBegin`, and in which time.
+    /// - Returns: the bytes that arrived after `onBegin`, and the time.
     private static func read(
-        _ port: UInt16, _ tokens: ArraySlice<String>, _ rate: Int, onBegin: () -> Void, until isOver: () -> Bool
+        _ port: UInt16, tokens: ArraySlice<String>, rate: Int, onBegin: () -> Void, until isOver: () -> Bool
     ) async throws -> (bytes: Int64, seconds: Double) {
         defer { onBegin() }
         let sockets = try tokens.map { try SyncSocket.stream(port: port, token: $0, buffer: 4_096) }
@@ -82,8 +86,8 @@ package struct SyncReadersProbe: Sendable {
         return (bytes() - begun.bytes, (ContinuousClock.now - begun.time) / .seconds(1))
     }
 
-    /// Syncs of another account, one after the other.
-    private func others(_ port: UInt16, _ token: String) async throws -> Latencies {
+    /// Measures sequential syncs of another account.
+    private func others(_ port: UInt16, token: String) async throws -> Latencies {
         var latencies: [Double] = []
         let count = Int(seconds * Double(Self.frequency))
         let start = ContinuousClock.now

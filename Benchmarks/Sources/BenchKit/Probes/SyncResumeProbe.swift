@@ -2,29 +2,32 @@ import Foundation
 import GRDB
 import LFSSync
 
-/// A device whose first sync is cut off again and again. The server is another process.
+/// A probe of a device whose first sync is interrupted repeatedly. The server is another process.
 package struct SyncResumeProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database.
+    /// The folder in which ``SyncMaker`` has created the server's database.
     package var source: String
-    /// Which of the account's sessions is used.
+    /// The index of the account's session.
     package var session: Int
-    /// Where the device's database is made.
+    /// The folder of the device's database.
     package var folder: String
     package var cuts: Int
 
     package init(server: String, source: String, session: Int, folder: String, cuts: Int) {
-        (self.server, self.source, self.session) = (server, source, session)
-        (self.folder, self.cuts) = (folder, cuts)
+        self.server = server
+        self.source = source
+        self.session = session
+        self.folder = folder
+        self.cuts = cuts
     }
 
     package func run() async throws -> SyncResumeSample {
         let tokens = try SyncMaker.tokens(in: source)
-        let server = try SyncServerProcess(server, in: source, ["--requests-per-second", "100000"])
+        let server = try SyncServerProcess(server, in: source, options: ["--requests-per-second", "100000"])
         defer { server.stop() }
         let device = try SyncHost.open(in: folder)
         try await device.write { try $0.execute(sql: Self.watch) }
-        let client = try await FirstSyncProbe.client(device, server, tokens[session + 2])
+        let client = try await FirstSyncProbe.client(device, server: server, token: tokens[session + 2])
         var first: [Double] = []
         for cut in 0..<cuts {
             let before = try SyncHost.count(device)
@@ -41,26 +44,27 @@ package struct SyncResumeProbe: Sendable {
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM again") ?? 0
             )
         }
-        // The first of all is no resumption.
+        // The first sync of all is not a resumption.
         guard first.count == cuts, let latencies = Latencies(Array(first.dropFirst())) else {
             throw BenchError("All rows had come before the sync was cut off \(cuts) times: more --rows.")
         }
         return SyncResumeSample(rows: rows, cuts: cuts, repeated: again, firstRows: latencies)
     }
 
-    /// A row that comes though it is there was sent twice.
+    /// Records rows that arrive although they exist, because those were sent twice.
     private static let watch = """
         CREATE TABLE again (id TEXT);
         CREATE TRIGGER again BEFORE INSERT ON note WHEN EXISTS (SELECT 1 FROM note WHERE id = NEW.id)
         BEGIN INSERT INTO again VALUES (NEW.id); END;
         """
 
-    /// Between the first rows and the cut, so that it comes at any place of the stream.
+    /// Returns the pause between the first rows and the interruption, so that the stream is interrupted at varying
+    /// places.
     private static func pause(_ cut: Int) -> Duration { .microseconds(cut * 397 % 5_000) }
 
-    /// Syncs until some rows have come and a time has passed.
+    /// Syncs until some rows have arrived and a pause has passed.
     ///
-    /// - Returns: after how many seconds the first rows were here; nil when all have come.
+    /// - Returns: the seconds until the first rows, or nil if all rows have arrived.
     private func cutOff(
         _ client: SyncClient, after pause: Duration, since start: ContinuousClock.Instant
     ) async throws -> Double? {

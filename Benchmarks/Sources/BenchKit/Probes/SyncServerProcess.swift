@@ -8,23 +8,24 @@ import Musl
 import Darwin
 #endif
 
-/// `lfs-server serve` on this machine, with the databases of a folder. It ends with this process, also when that is
-/// asked to end.
+/// A process `lfs-server serve` on this machine, with the databases of a folder. It ends with this process, also after
+/// a signal.
 final class SyncServerProcess {
     let url: String
     let port: UInt16
     private let process: Process
     private let interruption: Interruption
 
-    /// Returns when it listens.
+    /// Starts the server, and returns when it listens.
     ///
-    /// - Parameter database: the file in the folder by default.
-    /// - Throws: `BenchError` with what it has said when it does not start.
+    /// - Parameter database: the database, or nil for the file in the folder.
+    /// - Throws: `BenchError` with the server's output if it does not start.
     init(
-        _ executable: String, in folder: String, database: String? = nil, _ options: [String] = []
+        _ executable: String, in folder: String, database: String? = nil, options: [String] = []
     ) throws {
         let port = try Self.freePort()
-        (self.port, url) = (port, "http://127.0.0.1:\(port)")
+        self.port = port
+        url = "http://127.0.0.1:\(port)"
         let (output, messages) = (
             URL(fileURLWithPath: "\(folder)/server-output"), URL(fileURLWithPath: "\(folder)/server-messages")
         )
@@ -47,7 +48,7 @@ final class SyncServerProcess {
             kill(child, SIGKILL)
             _exit(128 + signal)
         }
-        // It prints its URL when it listens.
+        // The server prints its URL when it listens.
         while process.isRunning, try !String(decoding: Data(contentsOf: output), as: UTF8.self).contains("http:") {
             usleep(2_000)
         }
@@ -67,17 +68,17 @@ final class SyncServerProcess {
 
     func memory() throws -> ProcessMemory { try ProcessMemory(of: process.processIdentifier) }
 
-    /// How often it has the database open.
+    /// Returns the number of open descriptors of the database.
     func connections() throws -> Int {
         let folder = "/proc/\(process.processIdentifier)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
-            // One that was closed meanwhile leads nowhere.
+            // A descriptor that was closed in the meantime cannot be resolved.
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
             return file?.hasSuffix("/\(SyncMaker.database)") == true
         }
     }
 
-    /// User and system time so far (proc_pid_stat(5), fields 14 and 15).
+    /// Returns the user and system time so far (proc_pid_stat(5), fields 14 and 15).
     func cpuSeconds() throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
@@ -110,11 +111,11 @@ final class SyncServerProcess {
     }
 }
 
-/// Resident memory of a process (proc_pid_status(5)).
+/// The resident memory of a process (proc_pid_status(5)).
 struct ProcessMemory {
-    /// VmRSS, bytes.
+    /// The current resident memory (VmRSS), in bytes.
     let now: Int64
-    /// VmHWM, bytes.
+    /// The peak resident memory (VmHWM), in bytes.
     let peak: Int64
 
     init(of process: Int32 = getpid()) throws {
@@ -125,6 +126,7 @@ struct ProcessMemory {
             else { throw BenchError("The system does not tell \(name) of a process.") }
             return kibibytes * 1_024
         }
-        (now, peak) = (try value("VmRSS"), try value("VmHWM"))
+        now = try value("VmRSS")
+        peak = try value("VmHWM")
     }
 }

@@ -8,18 +8,18 @@ import Musl
 import Darwin
 #endif
 
-/// One request to a sync server over a connection of its own, read as slowly as its owner wants. A thousand of them
-/// belong to one thread, so nothing here waits but ``whole()``.
+/// A request to a sync server over a separate connection, which is read as slowly as its owner wants. One thread owns a
+/// thousand of them, so only ``whole()`` blocks.
 final class SyncSocket {
     private let descriptor: Int32
-    /// What was read and not looked at yet, and the end of what was, in which a word may begin.
+    /// The unprocessed bytes, and the end of the processed ones, in which a searched text may start.
     private var seen: [UInt8] = []
     private(set) var byteCount = 0
     private(set) var isEnded = false
 
     /// Sends a request to `/v1/sync/…`.
     ///
-    /// - Parameter buffer: bytes that the system takes in for the reader; nil for as many as it likes.
+    /// - Parameter buffer: the size of the system's receive buffer in bytes, or nil for the default.
     /// - Throws: `BenchError`.
     init(port: UInt16, path: String, token: String, body: String, buffer: Int32? = nil) throws {
         #if canImport(Glibc)
@@ -54,7 +54,7 @@ final class SyncSocket {
 
     deinit { close(descriptor) }
 
-    /// Asks for a stream of notes.
+    /// Requests a stream of notes.
     static func stream(
         port: UInt16, token: String, isLive: Bool = false, buffer: Int32? = nil
     ) throws -> SyncSocket {
@@ -63,9 +63,9 @@ final class SyncSocket {
             body: #"{"protocol":1,"types":["NoteV1"],"live":\#(isLive)}"#, buffer: buffer)
     }
 
-    /// Reads what is there.
+    /// Reads the available bytes.
     ///
-    /// - Throws: `BenchError` for a connection that breaks.
+    /// - Throws: `BenchError` for a broken connection.
     func read(atMost limit: Int = 1 << 16) throws {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = Self.read(descriptor, &buffer)
@@ -79,11 +79,11 @@ final class SyncSocket {
         }
     }
 
-    private static func read(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
+    private static func read(_ descriptor: Int32, buffer: inout [UInt8]) -> Int {
         buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// Whether a word was among what was read since the last call that has found one.
+    /// Returns true if a text was read since the last call that found one.
     func take(_ word: String) -> Bool {
         guard let found = Data(seen).range(of: Data(word.utf8)) else {
             if seen.count > 4_096 { seen.removeFirst(seen.count - word.utf8.count) }
@@ -93,12 +93,12 @@ final class SyncSocket {
         return true
     }
 
-    /// Forgets what was read.
+    /// Discards the bytes that were read.
     func forget() { seen = [] }
 
     /// Waits for the whole reply.
     ///
-    /// - Throws: `BenchError` for one that is none of success.
+    /// - Throws: `BenchError` for a reply without success.
     func whole() throws -> String {
         while !isEnded {
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -111,13 +111,13 @@ final class SyncSocket {
         return text
     }
 
-    /// Waits until one of some sockets has something.
+    /// Waits until one of some sockets has data.
     static func wait(for sockets: [SyncSocket], milliseconds: Int32) {
         var waiting = sockets.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         poll(&waiting, nfds_t(waiting.count), milliseconds)
     }
 
-    /// Lets this process have so many connections.
+    /// Raises the descriptor limit of this process for a number of connections.
     static func allow(_ count: Int) throws {
         var limit = rlimit()
         #if canImport(Glibc)

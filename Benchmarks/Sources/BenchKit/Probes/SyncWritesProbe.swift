@@ -3,32 +3,36 @@ import GRDB
 import LFSSync
 import Synchronization
 
-/// The app's own writes in this process, idle and while a first sync brings rows. The server is another process.
+/// A probe of the app's own writes, idle and during a first sync. The server is another process.
 package struct SyncWritesProbe: Sendable {
     package var server: String
-    /// Where ``SyncMaker`` has made the server's database.
+    /// The folder in which ``SyncMaker`` has created the server's database.
     package var source: String
-    /// Which of the account's sessions is used.
+    /// The index of the account's session.
     package var session: Int
-    /// Where the device's database is made.
+    /// The folder of the device's database.
     package var folder: String
-    /// How many are measured while nothing comes.
+    /// The number of writes that are measured without a sync.
     package var writes: Int
-    /// Between the end of a write and the next one.
+    /// The pause between two writes.
     package var pause: Duration
 
     package init(server: String, source: String, session: Int, folder: String, writes: Int, pause: Duration) {
-        (self.server, self.source, self.session) = (server, source, session)
-        (self.folder, self.writes, self.pause) = (folder, writes, pause)
+        self.server = server
+        self.source = source
+        self.session = session
+        self.folder = folder
+        self.writes = writes
+        self.pause = pause
     }
 
     package func run() async throws -> SyncWritesSample {
         let tokens = try SyncMaker.tokens(in: source)
-        let server = try SyncServerProcess(server, in: source, ["--requests-per-second", "100000"])
+        let server = try SyncServerProcess(server, in: source, options: ["--requests-per-second", "100000"])
         defer { server.stop() }
         let device = try SyncHost.open(in: folder)
         try await device.write { try $0.execute(sql: "CREATE TABLE own (id INTEGER PRIMARY KEY, text TEXT NOT NULL)") }
-        let client = try await FirstSyncProbe.client(device, server, tokens[session + 2])
+        let client = try await FirstSyncProbe.client(device, server: server, token: tokens[session + 2])
         _ = try await write(device, while: { $0 < 50 })
         let before = try await write(device, while: { $0 < (writes + 1) / 2 })
         let isOver = Atomic(false)

@@ -1,13 +1,13 @@
 import GRDB
 import Synchronization
 
-/// Listens to the host's writer and logs how long the library's transactions keep it.
+/// A trace of the host's writer that logs how long the library's transactions block it.
 ///
-/// Owner of its state: the mutex. Events come on the writer's own queue.
+/// The mutex owns its state. Events arrive on the writer's own queue.
 final class WriterTrace: Sendable {
     private let log = Mutex(TransactionLog(hostTable: "note"))
 
-    /// Forgets what was logged, and gives it.
+    /// Returns the logged durations and clears the log.
     func take() -> [Double] {
         log.withLock { log in
             defer { log = TransactionLog(hostTable: "note") }

@@ -1,15 +1,15 @@
-/// How a manager began with many uploads that waited, once.
+/// A measurement of a manager that starts with many pending uploads.
 package struct BacklogSample: Codable, Equatable, Sendable {
     package var uploads: Int
-    /// To open the manager.
+    /// The time to open the manager.
     package var openSeconds: Double
-    /// From its start to the end of the first upload.
+    /// The time from the start to the end of the first upload.
     package var firstUploadSeconds: Double
-    /// From its start until the rows of all measured uploads said so.
+    /// The time from the start until the rows of all measured uploads are updated.
     package var uploadSeconds: Double
-    /// Of the whole process meanwhile.
+    /// The CPU time of the whole process during that time.
     package var cpuSeconds: Double
-    /// How much higher the peak of the memory was than before the manager was opened.
+    /// The increase of the memory peak since before the manager was opened.
     package var extraBytes: Int64
 
     package init(
@@ -25,11 +25,11 @@ package struct BacklogSample: Codable, Equatable, Sendable {
     }
 }
 
-/// What a manager did while there was nothing to do.
+/// A measurement of an idle manager.
 package struct IdleSample: Codable, Equatable, Sendable {
     package var seconds: Double
     package var cpuSeconds: Double
-    /// How often each statement ran, on any connection.
+    /// The number of executions of each statement, on all connections.
     package var statements: [String: Int]
 
     package init(seconds: Double, cpuSeconds: Double, statements: [String: Int]) {
@@ -39,11 +39,11 @@ package struct IdleSample: Codable, Equatable, Sendable {
     }
 }
 
-/// Everything that `lfs-bench backlog` measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of `lfs-bench backlog`. Its JSON is the document of `--json`, to which fields may be added.
 package struct BacklogReport: Codable, Equatable, Sendable {
     package struct Size: Codable, Equatable, Sendable {
         package var rows: Int
-        /// One for each round.
+        /// The samples, one per round.
         package var samples: [BacklogSample]
 
         package init(rows: Int, samples: [BacklogSample]) {
@@ -51,16 +51,16 @@ package struct BacklogReport: Codable, Equatable, Sendable {
             self.samples = samples
         }
 
-        /// The median of the rounds.
+        /// Returns the median of the rounds.
         package func median(_ value: (BacklogSample) -> Double) -> Double? { samples.map(value).median }
     }
 
     package var sizes: [Size]
     package var idle: IdleSample
-    /// Of the cost of all rows in processor time, if each took what the first ones took: 1 is a cost for each row that
-    /// does not depend on their number.
+    /// The growth exponent of the CPU time of all rows, extrapolated from the first uploads. The value 1 is a cost per
+    /// row that does not depend on the number of rows.
     package private(set) var cpuExponent: Double?
-    /// The same in wall time.
+    /// The same exponent for the wall time.
     package private(set) var wallExponent: Double?
 
     package init(sizes: [Size], idle: IdleSample) {
@@ -79,25 +79,25 @@ package struct BacklogReport: Codable, Equatable, Sendable {
 }
 
 extension BacklogReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let samples = sizes.first?.samples ?? []
         let title =
-            "The first \(Format.count(samples.first?.uploads ?? 0, "upload")) of a backlog, "
-            + "\(Format.count(samples.count, "round"))"
+            "The first \(Format.count(samples.first?.uploads ?? 0, noun: "upload")) of a backlog, "
+            + "\(Format.count(samples.count, noun: "round"))"
         let heads = ["rows", "open ms", "first upload ms", "ms an upload", "CPU ms an upload", "extra MiB"]
         return ([title, ""] + TextTable.lines([heads] + sizes.map(cells)) + [""] + notes).joined(separator: "\n")
     }
 
     private func cells(_ size: Size) -> [String] {
         func milliseconds(_ places: Int, _ value: (BacklogSample) -> Double) -> String {
-            size.median { value($0) * 1_000 }.map { Format.decimal($0, places) } ?? "–"
+            size.median { value($0) * 1_000 }.map { Format.decimal($0, places: places) } ?? "–"
         }
         return [
             Format.count(size.rows), milliseconds(1, \.openSeconds), milliseconds(1, \.firstUploadSeconds),
             milliseconds(3) { $0.uploadSeconds / Double($0.uploads) },
             milliseconds(3) { $0.cpuSeconds / Double($0.uploads) },
-            size.samples.map { Double($0.extraBytes) / 1_048_576 }.max().map { Format.decimal($0, 1) } ?? "–",
+            size.samples.map { Double($0.extraBytes) / 1_048_576 }.max().map { Format.decimal($0, places: 1) } ?? "–",
         ]
     }
 
@@ -105,13 +105,16 @@ extension BacklogReport: CustomStringConvertible {
         var notes = ["Medians of the rounds; of the memory the largest."]
         if let wallExponent, let cpuExponent {
             notes.append(
-                "The cost of all rows grows with their number to the power of \(Format.decimal(wallExponent, 3)) in "
-                    + "wall time, \(Format.decimal(cpuExponent, 3)) in CPU time.")
+                "The cost of all rows grows with their number to the power of "
+                    + "\(Format.decimal(wallExponent, places: 3)) in wall time, "
+                    + "\(Format.decimal(cpuExponent, places: 3)) in CPU time."
+            )
         }
-        let cpu = Format.decimal(idle.cpuSeconds / idle.seconds * 1_000, 2)
-        notes.append("An idle manager, watched for \(Format.decimal(idle.seconds, 1)) s: \(cpu) CPU ms a second.")
+        let cpu = Format.decimal(idle.cpuSeconds / idle.seconds * 1_000, places: 2)
+        notes.append(
+            "An idle manager, watched for \(Format.decimal(idle.seconds, places: 1)) s: \(cpu) CPU ms a second.")
         notes += idle.statements.sorted { $0.value > $1.value }.map { sql, count in
-            "  \(Format.decimal(Double(count) / idle.seconds, 2)) times a second: \(sql)"
+            "  \(Format.decimal(Double(count) / idle.seconds, places: 2)) times a second: \(sql)"
         }
         return notes
     }

@@ -1,10 +1,10 @@
-/// Ways of the same work, measured in turns, and what their times say.
+/// Several ways of the same work, their times in alternating turns, and the figure of the comparison.
 package struct Contest: Codable, Equatable, Sendable {
-    /// What a figure is made of: the times of one turn, in the order of the ways.
+    /// The formula of a figure from the times of one turn, in the order of the ways.
     package enum Figure: String, Codable, Sendable {
-        /// The first way in the second.
+        /// The first time divided by the second.
         case ratio
-        /// What the first takes more than the second, in the third.
+        /// The surplus of the first time over the second, divided by the third.
         case surplus
 
         func value(of seconds: [Double]) -> Double {
@@ -15,27 +15,27 @@ package struct Contest: Codable, Equatable, Sendable {
         }
     }
 
-    package struct Way: Codable, Equatable, Sendable {
+    package struct Variant: Codable, Equatable, Sendable {
         package var name: String
-        /// Of a call: the median of the turns' means.
+        /// The time of a call: the median of the turns' means.
         package var seconds: Double
     }
 
     package var name: String
-    package var ways: [Way]
+    package var ways: [Variant]
     package var figure: Figure
-    /// The median of the turns' figures; nil where nothing is compared.
+    /// The median of the turns' figures, or nil without turns.
     package private(set) var value: Double?
-    /// What the figure has to stay below; nil for ways that promise something else.
+    /// The upper bound of the figure, or nil for ways with other guarantees.
     package var bar: Double?
 
     /// - Parameters:
-    ///   - ways: their names; two at least, and three for a surplus.
-    ///   - turns: for each turn the seconds that a call has taken in the mean, in the order of the ways.
+    ///   - ways: the names of the ways, at least two, and three for a surplus.
+    ///   - turns: the mean seconds of a call for each turn, in the order of the ways.
     package init(name: String, ways: [String], turns: [[Double]], figure: Figure = .ratio, bar: Double?) {
         self.name = name
         self.ways = ways.enumerated().map { index, way in
-            Way(name: way, seconds: turns.map { $0[index] }.median ?? 0)
+            Variant(name: way, seconds: turns.map { $0[index] }.median ?? 0)
         }
         self.figure = figure
         value = turns.map(figure.value).median
@@ -43,27 +43,27 @@ package struct Contest: Codable, Equatable, Sendable {
     }
 }
 
-/// What one process has measured of a store in the app's own process, and what it weighs.
+/// The measurements of one process for a store inside the app, with the store's size.
 package struct ContestSample: Codable, Equatable, Sendable {
     package var contests: [Contest]
-    /// Other figures, as sentences need them: a name with its value.
+    /// Other values as sentences.
     package var notes: [String]
 
     package init(contests: [Contest], notes: [String] = []) { (self.contests, self.notes) = (contests, notes) }
 }
 
-/// Everything that `lfs-bench settings` or `lfs-bench cache` measured. Its JSON is the document of `--json`: fields may
+/// The results of `lfs-bench settings` or `lfs-bench cache`. Its JSON is the document of `--json`, to which fields may
 /// be added.
 package struct ContestReport: Codable, Equatable, Sendable {
     package var title: String
-    /// One for each round.
+    /// The samples, one per round.
     package var samples: [ContestSample]
 
     package init(title: String, samples: [ContestSample]) { (self.title, self.samples) = (title, samples) }
 }
 
 extension ContestReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let names = samples.first?.contests.map(\.name) ?? []
         let lines = names.flatMap { name in rows(of: samples.flatMap(\.contests).filter { $0.name == name }) }
@@ -72,15 +72,15 @@ extension ContestReport: CustomStringConvertible {
         return ([title, ""] + table + [""] + notes + [legend]).joined(separator: "\n")
     }
 
-    /// A contest of all rounds: a line with its figure, and one for each way below.
+    /// Returns the rows of a contest over all rounds: one with its figure, and one below it for each way.
     private func rows(of contests: [Contest]) -> [[String]] {
         guard let first = contests.first else { return [] }
-        let value = contests.compactMap(\.value).median.map { Format.decimal($0, 2) } ?? "–"
-        let head = [first.name, "", value, first.bar.map { Format.decimal($0, 2) } ?? "–"]
+        let value = contests.compactMap(\.value).median.map { Format.decimal($0, places: 2) } ?? "–"
+        let head = [first.name, "", value, first.bar.map { Format.decimal($0, places: 2) } ?? "–"]
         return [head]
             + first.ways.indices.map { index in
                 let seconds = contests.map { $0.ways[index].seconds }.median ?? 0
-                return ["  \(first.ways[index].name)", Format.decimal(seconds * 1_000_000, 2), "", ""]
+                return ["  \(first.ways[index].name)", Format.decimal(seconds * 1_000_000, places: 2), "", ""]
             }
     }
 

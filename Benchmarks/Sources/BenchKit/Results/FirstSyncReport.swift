@@ -1,13 +1,13 @@
-/// How rows came into an empty database, once.
+/// A measurement of filling an empty database with rows.
 package struct FirstSyncSample: Codable, Equatable, Sendable {
     package var rows: Int
     package var seconds: Double
-    /// Of the device, or of the process that copies.
+    /// The CPU time of the device or of the copying process.
     package var cpuSeconds: Double
     package var serverCPUSeconds: Double
-    /// How far the peak of the device's memory was above what it had before.
+    /// The increase of the device's memory peak.
     package var extraBytes: Int64
-    /// The same of the server.
+    /// The increase of the server's memory peak.
     package var serverExtraBytes: Int64
 
     package init(
@@ -23,30 +23,31 @@ package struct FirstSyncSample: Codable, Equatable, Sendable {
     }
 }
 
-/// Everything that `lfs-bench sync first` and `sync growth` measured. Its JSON is the document of `--json`: fields may
+/// The results of `lfs-bench sync first` and `sync growth`. Its JSON is the document of `--json`, to which fields may
 /// be added.
 package struct FirstSyncReport: Codable, Equatable, Sendable {
     package struct Size: Codable, Equatable, Sendable {
         package var rows: Int
-        /// One for each round; so have the rivals, if they were measured.
+        /// The syncs, one per round. The rivals have as many samples if they were measured.
         package var syncs: [FirstSyncSample] = []
-        /// Rows read by GRDB and bound to an `INSERT`.
+        /// Rows that GRDB reads and binds to an `INSERT`.
         package var scans: [FirstSyncSample] = []
-        /// `INSERT … SELECT`.
+        /// Rows of an `INSERT … SELECT`.
         package var selects: [FirstSyncSample] = []
 
         package init(rows: Int) { self.rows = rows }
 
-        /// The median of the rounds' ratios: how fast sync was, with the rival as 1.
+        /// Returns the median of the rounds' speed ratios, where the rival has the speed 1.
         package func ratio(to rival: [FirstSyncSample]) -> Double? {
             zip(syncs, rival).map { $1.seconds / $0.seconds }.median
         }
     }
 
     package var sizes: [Size]
-    /// Of the time of a first sync: 1 is a cost for each row that does not depend on their number.
+    /// The growth exponent of the time of a first sync. The value 1 is a cost per row that does not depend on the
+    /// number of rows.
     package private(set) var wallExponent: Double?
-    /// Of the processor time of device and server together.
+    /// The growth exponent of the CPU time of device and server together.
     package private(set) var cpuExponent: Double?
 
     package init(sizes: [Size]) {
@@ -61,23 +62,23 @@ package struct FirstSyncReport: Codable, Equatable, Sendable {
 }
 
 extension FirstSyncReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let heads = ["", "seconds", "rows/s", "CPU s", "server CPU s", "MiB", "server MiB", "sync/this"]
         let lines = sizes.flatMap { size in
             [("sync", size.syncs), ("scan and insert", size.scans), ("insert select", size.selects)]
-                .filter { !$0.1.isEmpty }.map { cells(size, $0.0, $0.1) }
+                .filter { !$0.1.isEmpty }.map { cells(size, name: $0.0, samples: $0.1) }
         }
-        let title = "First sync of a device, \(Format.count(sizes.first?.syncs.count ?? 0, "round"))"
+        let title = "First sync of a device, \(Format.count(sizes.first?.syncs.count ?? 0, noun: "round"))"
         return ([title, ""] + TextTable.lines([heads] + lines) + [""] + notes).joined(separator: "\n")
     }
 
-    private func cells(_ size: Size, _ name: String, _ samples: [FirstSyncSample]) -> [String] {
+    private func cells(_ size: Size, name: String, samples: [FirstSyncSample]) -> [String] {
         func median(_ places: Int, _ value: (FirstSyncSample) -> Double) -> String {
-            samples.map(value).median.map { Format.decimal($0, places) } ?? "–"
+            samples.map(value).median.map { Format.decimal($0, places: places) } ?? "–"
         }
         func most(_ value: (FirstSyncSample) -> Int64) -> String {
-            samples.map(value).max().map { Format.decimal(Double(max($0, 0)) / 1_048_576, 1) } ?? "–"
+            samples.map(value).max().map { Format.decimal(Double(max($0, 0)) / 1_048_576, places: 1) } ?? "–"
         }
         let isSync = name == "sync"
         return [
@@ -85,7 +86,7 @@ extension FirstSyncReport: CustomStringConvertible {
             samples.map { Double($0.rows) / $0.seconds }.median.map { Format.count(Int($0)) } ?? "–",
             median(3, \.cpuSeconds), isSync ? median(3, \.serverCPUSeconds) : "–", most(\.extraBytes),
             isSync ? most(\.serverExtraBytes) : "–",
-            isSync ? "–" : size.ratio(to: samples).map { Format.decimal($0, 2) } ?? "–",
+            isSync ? "–" : size.ratio(to: samples).map { Format.decimal($0, places: 2) } ?? "–",
         ]
     }
 
@@ -96,8 +97,10 @@ extension FirstSyncReport: CustomStringConvertible {
         ]
         if let wallExponent, let cpuExponent {
             notes.append(
-                "The cost of a first sync grows with the rows to the power of \(Format.decimal(wallExponent, 3)) in "
-                    + "wall time, \(Format.decimal(cpuExponent, 3)) in CPU time.")
+                "The cost of a first sync grows with the rows to the power of "
+                    + "\(Format.decimal(wallExponent, places: 3)) in wall time, "
+                    + "\(Format.decimal(cpuExponent, places: 3)) in CPU time."
+            )
         }
         return notes
     }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// How a cost grows with the size: the exponent `e` of `cost = c × size^e`.
+/// The growth of a cost with the size: the exponent `e` of `cost = c × size^e`.
 package enum GrowthExponent {
-    /// The slope of the line that fits best, by least squares, through the logarithms: 0 for a cost that does not
-    /// depend on the size, 1 for one in proportion to it.
+    /// Returns the slope of the least squares line through the logarithms. The slope is 0 for a cost that does not
+    /// depend on the size, and 1 for a proportional cost.
     ///
-    /// - Returns: nil without two different sizes, or when one of the numbers is not positive.
+    /// - Returns: nil without two different sizes, or if one of the numbers is not positive.
     package static func of(_ points: [(size: Double, cost: Double)]) -> Double? {
         guard points.allSatisfy({ $0.size > 0 && $0.cost > 0 }) else { return nil }
         let logs = points.map { (x: log($0.size), y: log($0.cost)) }

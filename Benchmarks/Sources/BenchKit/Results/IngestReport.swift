@@ -1,13 +1,13 @@
-/// What is measured of taking files in.
+/// The measured forms of ingest.
 package enum IngestMeasure: String, CaseIterable, Codable, Sendable {
-    /// Small files, one after the other, each durable before the next one.
+    /// Small files in sequence, each durable before the next one.
     case each
-    /// The same files in batches, with their rows, until they are where they stay.
+    /// The same files in batches with their rows, until they are in their final place.
     case batches
-    /// A large one.
+    /// A large file.
     case large
 
-    /// Who takes part, the library first.
+    /// The tools that take part, the library first.
     package var tools: [Tool] {
         switch self {
         case .each, .batches: [.lfs, .wholeWay]
@@ -16,11 +16,11 @@ package enum IngestMeasure: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// How long it took to take files in.
+/// The times of an ingest.
 package struct IngestTimes: Codable, Equatable, Sendable {
     package var files: Int
     package var seconds: Double
-    /// Of each file alone; nil where several went at once.
+    /// The times of single files, or nil if several were ingested at once.
     package var each: Latencies?
 
     package init(files: Int, seconds: Double, each: Latencies?) {
@@ -30,11 +30,11 @@ package struct IngestTimes: Codable, Equatable, Sendable {
     }
 }
 
-/// One run of one who takes part.
+/// A run of one tool.
 package struct IngestSample: Codable, Equatable, Sendable {
     package var measure: IngestMeasure
     package var tool: Tool
-    /// From 1.
+    /// The number of the round, from 1.
     package var round: Int
     package var times: IngestTimes
 
@@ -46,7 +46,7 @@ package struct IngestSample: Codable, Equatable, Sendable {
     }
 }
 
-/// Everything that `lfs-bench ingest` measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of `lfs-bench ingest`. Its JSON is the document of `--json`, to which fields may be added.
 package struct IngestReport: Codable, Equatable, Sendable {
     package var small: Workload
     package var large: Workload
@@ -60,7 +60,7 @@ package struct IngestReport: Codable, Equatable, Sendable {
         self.missing = missing
     }
 
-    /// What the library took for each second of a tool: the median over the rounds in which both ran.
+    /// Returns the library's time per second of a tool: the median of the rounds in which both ran.
     package func ratio(
         _ measure: IngestMeasure, to tool: Tool, of value: (IngestTimes) -> Double? = { $0.seconds }
     ) -> Double? {
@@ -76,15 +76,15 @@ package struct IngestReport: Codable, Equatable, Sendable {
 }
 
 extension IngestReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let rounds = samples.map(\.round).max() ?? 0
         let title =
-            "\(Format.count(small.files, "file")) of \(Format.bytes(small.bytesPerFile)), and one of "
-            + "\(Format.bytes(large.bytesPerFile)), \(Format.count(rounds, "round"))"
+            "\(Format.count(small.files, noun: "file")) of \(Format.bytes(small.bytesPerFile)), and one of "
+            + "\(Format.bytes(large.bytesPerFile)), \(Format.count(rounds, noun: "round"))"
         let heads = ["", "p50 ms", "p99 ms", "ms a file", "MiB/s", "lfs/tool p50", "p99", "all"]
         let rows = IngestMeasure.allCases.flatMap { measure in
-            measure.tools.compactMap { tool in row(measure, tool) }
+            measure.tools.compactMap { tool in row(measure, tool: tool) }
         }
         let notes =
             ["", "Medians of the rounds. lfs/tool is the median of each round's ratio."]
@@ -92,22 +92,22 @@ extension IngestReport: CustomStringConvertible {
         return ([title, ""] + TextTable.lines([heads] + rows) + notes).joined(separator: "\n")
     }
 
-    private func row(_ measure: IngestMeasure, _ tool: Tool) -> [String]? {
+    private func row(_ measure: IngestMeasure, tool: Tool) -> [String]? {
         let times = samples.filter { $0.measure == measure && $0.tool == tool }.map(\.times)
         guard let seconds = times.map({ $0.seconds / Double($0.files) }).median else { return nil }
         let workload = measure == .large ? large : small
         func median(_ value: (Latencies) -> Double) -> String {
-            times.compactMap(\.each).map { value($0) * 1_000 }.median.map { Format.decimal($0, 3) } ?? "–"
+            times.compactMap(\.each).map { value($0) * 1_000 }.median.map { Format.decimal($0, places: 3) } ?? "–"
         }
         func ratio(_ value: (IngestTimes) -> Double?) -> String {
             guard tool != .lfs else { return "–" }
-            return self.ratio(measure, to: tool, of: value).map { Format.decimal($0, 2) } ?? "–"
+            return self.ratio(measure, to: tool, of: value).map { Format.decimal($0, places: 2) } ?? "–"
         }
         let isEach = measure == .each
         return [
             "\(measure.rawValue), \(tool.rawValue)", isEach ? median(\.median) : "–", isEach ? median(\.p99) : "–",
-            Format.decimal(seconds * 1_000, 3),
-            Format.decimal(Double(workload.bytesPerFile) / 1_048_576 / seconds, 1),
+            Format.decimal(seconds * 1_000, places: 3),
+            Format.decimal(Double(workload.bytesPerFile) / 1_048_576 / seconds, places: 1),
             isEach ? ratio(\.each?.median) : "–", isEach ? ratio(\.each?.p99) : "–", ratio(\.seconds),
         ]
     }

@@ -1,13 +1,13 @@
-/// What uploads did to the writes of the app itself, once.
+/// A measurement of the effect of uploads on the app's own writes.
 package struct InterferenceSample: Codable, Equatable, Sendable {
     package var files: Int
-    /// From the start of the queue to the end of the last upload.
+    /// The time from the start of the queue to the end of the last upload.
     package var uploadSeconds: Double
-    /// The app's writes while nothing was uploaded.
+    /// The app's writes without uploads.
     package var idle: Latencies
-    /// The app's writes while files were uploaded.
+    /// The app's writes during uploads.
     package var during: Latencies
-    /// The library's own transactions meanwhile: how long each kept the writer.
+    /// The times for which the library's own transactions blocked the writer during uploads.
     package var ownCommits: Latencies
 
     package init(files: Int, uploadSeconds: Double, idle: Latencies, during: Latencies, ownCommits: Latencies) {
@@ -18,27 +18,27 @@ package struct InterferenceSample: Codable, Equatable, Sendable {
         self.ownCommits = ownCommits
     }
 
-    /// The median beside uploads, in idle ones.
+    /// The median during uploads divided by the idle median.
     package var medianRatio: Double { during.median / idle.median }
 
-    /// By how much the 99th percentile is longer beside uploads, in seconds; 0 when it is not.
+    /// The increase of the 99th percentile during uploads in seconds, at least 0.
     package var addedP99: Double { max(0, during.p99 - idle.p99) }
 }
 
-/// Everything that `lfs-bench interference` measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of `lfs-bench interference`. Its JSON is the document of `--json`, to which fields may be added.
 package struct InterferenceReport: Codable, Equatable, Sendable {
     package var bytesPerFile: Int64
     package var pauseMilliseconds: Int
     package var latencyMilliseconds: Int
     package var connections: Int
-    /// One for each round.
+    /// The samples, one per round.
     package var samples: [InterferenceSample]
-    /// The median of the rounds' ratios: 1 is no interference.
+    /// The median of the rounds' ratios. The value 1 means no interference.
     package private(set) var medianRatio: Double?
-    /// The median of what each round's 99th percentile had more than idle, in seconds.
+    /// The median of the rounds' increases of the 99th percentile, in seconds.
     package private(set) var addedP99: Double?
-    /// The median of the rounds' longest transactions of the library, in seconds: what the 99th percentile may have
-    /// more.
+    /// The median of the rounds' longest transactions of the library in seconds, which bounds the increase of the 99th
+    /// percentile.
     package private(set) var longestCommit: Double?
 
     package init(
@@ -57,23 +57,23 @@ package struct InterferenceReport: Codable, Equatable, Sendable {
 }
 
 extension InterferenceReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let files = samples.first?.files ?? 0
         let title =
-            "\(Format.count(files, "upload")) of \(Format.bytes(bytesPerFile)) beside the app's own writes, one each "
-            + "\(pauseMilliseconds) ms; the storage takes \(latencyMilliseconds) ms, "
-            + "\(Format.count(connections, "connection")), \(Format.count(samples.count, "round"))"
+            "\(Format.count(files, noun: "upload")) of \(Format.bytes(bytesPerFile)) beside the app's own writes, one "
+            + "each \(pauseMilliseconds) ms; the storage takes \(latencyMilliseconds) ms, "
+            + "\(Format.count(connections, noun: "connection")), \(Format.count(samples.count, noun: "round"))"
         let rows = [
-            ["", "count", "p50 ms", "p99 ms", "longest ms"], row("app's writes, idle", \.idle),
-            row("app's writes, uploading", \.during), row("LFS's transactions", \.ownCommits),
+            ["", "count", "p50 ms", "p99 ms", "longest ms"], row("app's writes, idle", latencies: \.idle),
+            row("app's writes, uploading", latencies: \.during), row("LFS's transactions", latencies: \.ownCommits),
         ]
         return ([title, ""] + TextTable.lines(rows) + [""] + notes).joined(separator: "\n")
     }
 
-    private func row(_ name: String, _ latencies: KeyPath<InterferenceSample, Latencies>) -> [String] {
+    private func row(_ name: String, latencies: KeyPath<InterferenceSample, Latencies>) -> [String] {
         func median(_ value: (Latencies) -> Double) -> String {
-            samples.map { value($0[keyPath: latencies]) * 1_000 }.median.map { Format.decimal($0, 3) } ?? "–"
+            samples.map { value($0[keyPath: latencies]) * 1_000 }.median.map { Format.decimal($0, places: 3) } ?? "–"
         }
         let counts = samples.map { Double($0[keyPath: latencies].count) }
         return [
@@ -86,9 +86,9 @@ extension InterferenceReport: CustomStringConvertible {
             let rate = samples.map({ Double($0.files) / $0.uploadSeconds }).median
         else { return [] }
         return [
-            "p50 uploading/idle: \(Format.decimal(medianRatio, 2)). "
-                + "p99 uploading − idle: \(Format.decimal(addedP99 * 1_000, 3)) ms; "
-                + "the longest transaction of LFS: \(Format.decimal(longestCommit * 1_000, 3)) ms.",
+            "p50 uploading/idle: \(Format.decimal(medianRatio, places: 2)). "
+                + "p99 uploading − idle: \(Format.decimal(addedP99 * 1_000, places: 3)) ms; "
+                + "the longest transaction of LFS: \(Format.decimal(longestCommit * 1_000, places: 3)) ms.",
             "\(Format.count(Int(rate.rounded()))) uploads a second. All values are medians of the rounds.",
         ]
     }

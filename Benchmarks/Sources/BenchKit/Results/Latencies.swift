@@ -1,11 +1,11 @@
-/// How long many calls of one kind took, in seconds.
+/// The durations of many calls of one kind, in seconds.
 package struct Latencies: Codable, Equatable, Sendable {
     package var count: Int
     package var median: Double
     package var p99: Double
     package var maximum: Double
 
-    /// - Parameter seconds: one for each call; nil when there is none.
+    /// - Parameter seconds: the duration of each call. The result is nil for an empty list.
     package init?(_ seconds: [Double]) {
         guard let median = seconds.percentile(50), let p99 = seconds.percentile(99), let maximum = seconds.max()
         else { return nil }

@@ -1,7 +1,7 @@
-/// One copy by one tool that succeeded.
+/// A successful run of a tool.
 package struct Run: Codable, Equatable, Sendable {
     package var tool: Tool
-    /// From 1.
+    /// The number of the round, from 1.
     package var round: Int
     package var wallSeconds: Double
     package var userSeconds: Double
@@ -22,7 +22,7 @@ package struct Run: Codable, Equatable, Sendable {
     }
 }
 
-/// A run that failed, after which its tool took no part.
+/// A failed run, which excludes its tool from later rounds.
 package struct Failure: Codable, Equatable, Sendable {
     package var tool: Tool
     package var round: Int

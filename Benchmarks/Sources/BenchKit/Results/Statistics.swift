@@ -1,5 +1,5 @@
 extension Collection where Element: BinaryFloatingPoint {
-    /// The value in the middle; of an even number of values the mean of the two in the middle; nil of none.
+    /// The middle value, the mean of the two middle values for an even number, or nil for an empty collection.
     package var median: Element? {
         guard !isEmpty else { return nil }
         let values = sorted()
@@ -9,13 +9,14 @@ extension Collection where Element: BinaryFloatingPoint {
 }
 
 extension Collection where Element: Comparable {
-    /// The least value that so many percent of all are not above, by the nearest rank: always one of the values.
+    /// Returns the smallest value that at least the given percentage of values does not exceed (nearest rank). The
+    /// result is always one of the values.
     ///
     /// - Parameter percent: from 1 to 100.
-    /// - Returns: nil of none.
+    /// - Returns: nil for an empty collection.
     package func percentile(_ percent: Int) -> Element? {
         guard !isEmpty else { return nil }
-        // Rounded up, in integers: 99 % of 1,000 are 990, whatever a Double makes of 0.99.
+        // Rounds up with integers: 99 % of 1,000 is 990, regardless of the Double nearest to 0.99.
         let rank = (percent * count + 99) / 100
         return sorted()[Swift.max(rank, 1) - 1]
     }

@@ -1,26 +1,29 @@
-/// How long a device takes for changes of another one.
+/// A measurement of a device that receives changes of another device.
 package struct SyncChangesSample: Codable, Equatable, Sendable {
-    /// That both have.
+    /// The number of rows on both devices.
     package var rows: Int
     package var changes: Int
-    /// A sync with nothing to get.
+    /// The syncs without changes.
     package var idle: Latencies
-    /// One with the changes.
+    /// The syncs with the changes.
     package var changed: Latencies
 
     package init(rows: Int, changes: Int, idle: Latencies, changed: Latencies) {
-        (self.rows, self.changes, self.idle, self.changed) = (rows, changes, idle, changed)
+        self.rows = rows
+        self.changes = changes
+        self.idle = idle
+        self.changed = changed
     }
 }
 
-/// Everything that `lfs-bench sync changes` measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of `lfs-bench sync changes`. Its JSON is the document of `--json`, to which fields may be added.
 package struct SyncChangesReport: Codable, Equatable, Sendable {
-    /// One for each round and number of rows.
+    /// The samples, one per round and number of rows.
     package var samples: [SyncChangesSample]
 
     package init(samples: [SyncChangesSample]) { self.samples = samples }
 
-    /// How much longer the changes take among the most rows than among the fewest, by the medians.
+    /// The time of the changes with the most rows divided by that with the fewest rows, by the medians.
     package var growth: Double? {
         guard let most = samples.map(\.rows).max(), let fewest = samples.map(\.rows).min() else { return nil }
         func median(_ rows: Int) -> Double? { samples.filter { $0.rows == rows }.map(\.changed.median).median }
@@ -30,7 +33,7 @@ package struct SyncChangesReport: Codable, Equatable, Sendable {
 }
 
 extension SyncChangesReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let heads = ["rows", "changes", "idle median ms", "p99 ms", "changes median ms", "p99 ms"]
         let lines = samples.map { sample in
@@ -41,10 +44,11 @@ extension SyncChangesReport: CustomStringConvertible {
             ]
         }
         let ratio =
-            growth.map { ["", "Changes among the most rows take \(Format.decimal($0, 2)) times as long."] } ?? []
+            growth.map { ["", "Changes among the most rows take \(Format.decimal($0, places: 2)) times as long."] }
+            ?? []
         return (["Changes of another device, a round in each line", ""] + TextTable.lines([heads] + lines) + ratio)
             .joined(separator: "\n")
     }
 
-    private static func milliseconds(_ seconds: Double) -> String { Format.decimal(seconds * 1_000, 1) }
+    private static func milliseconds(_ seconds: Double) -> String { Format.decimal(seconds * 1_000, places: 1) }
 }

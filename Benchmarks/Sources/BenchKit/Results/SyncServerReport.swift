@@ -1,35 +1,37 @@
-/// What sessions with open streams cost a server, and when they hear of commits.
+/// A measurement of a server with open streams, and of the times of commits to reach them.
 package struct SyncLiveSample: Codable, Equatable, Sendable {
     package var sessions: Int
-    /// How much more memory the server had, for each session.
+    /// The increase of the server's memory per session.
     package var bytesEach: Int64
-    /// Processor time of the server in a second in which nothing commits.
+    /// The CPU time of the server per second without commits.
     package var idleCPUShare: Double
-    /// From the begin of a push to the line of its row, for each session and commit.
+    /// The times from the start of a push to the line of its row, for each session and commit.
     package var latencies: Latencies
 
     package init(sessions: Int, bytesEach: Int64, idleCPUShare: Double, latencies: Latencies) {
-        (self.sessions, self.bytesEach) = (sessions, bytesEach)
-        (self.idleCPUShare, self.latencies) = (idleCPUShare, latencies)
+        self.sessions = sessions
+        self.bytesEach = bytesEach
+        self.idleCPUShare = idleCPUShare
+        self.latencies = latencies
     }
 }
 
-/// Everything that `lfs-bench sync live` measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of `lfs-bench sync live`. Its JSON is the document of `--json`, to which fields may be added.
 package struct SyncLiveReport: Codable, Equatable, Sendable {
-    /// One for each round.
+    /// The samples, one per round.
     package var samples: [SyncLiveSample]
 
     package init(samples: [SyncLiveSample]) { self.samples = samples }
 }
 
 extension SyncLiveReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let heads = ["sessions", "KiB each", "idle CPU", "commit median ms", "p99 ms", "last ms"]
         let lines = samples.map { sample in
             [
-                Format.count(sample.sessions), Format.decimal(Double(max(sample.bytesEach, 0)) / 1_024, 1),
-                "\(Format.decimal(sample.idleCPUShare * 100, 1)) %", Self.milliseconds(sample.latencies.median),
+                Format.count(sample.sessions), Format.decimal(Double(max(sample.bytesEach, 0)) / 1_024, places: 1),
+                "\(Format.decimal(sample.idleCPUShare * 100, places: 1)) %", Self.milliseconds(sample.latencies.median),
                 Self.milliseconds(sample.latencies.p99), Self.milliseconds(sample.latencies.maximum),
             ]
         }
@@ -42,25 +44,25 @@ extension SyncLiveReport: CustomStringConvertible {
             .joined(separator: "\n")
     }
 
-    fileprivate static func milliseconds(_ seconds: Double) -> String { Format.decimal(seconds * 1_000, 1) }
+    fileprivate static func milliseconds(_ seconds: Double) -> String { Format.decimal(seconds * 1_000, places: 1) }
 }
 
-/// What slow readers cost a server, and others.
+/// A measurement of a server with slow readers, and of their effect on others.
 package struct SyncReadersSample: Codable, Equatable, Sendable {
     package var readers: Int
-    /// Of all of them.
+    /// The bytes that all readers have read.
     package var readBytes: Int64
-    /// In which time.
+    /// The duration of the reading.
     package var readSeconds: Double
-    /// The server's memory at its peak.
+    /// The peak of the server's memory.
     package var serverBytes: Int64
-    /// The same above what it had before the readers.
+    /// The increase of that peak since before the readers.
     package var extraBytes: Int64
-    /// To the database.
+    /// The number of connections to the database.
     package var connections: Int
-    /// A sync of another account with nothing to get, without the readers.
+    /// The syncs of another account without changes, before the readers.
     package var alone: Latencies
-    /// The same while they read.
+    /// The same syncs during the reading.
     package var beside: Latencies
 
     package init(
@@ -68,25 +70,30 @@ package struct SyncReadersSample: Codable, Equatable, Sendable {
         alone: Latencies,
         beside: Latencies
     ) {
-        (self.readers, self.readBytes, self.readSeconds) = (readers, readBytes, readSeconds)
+        self.readers = readers
+        self.readBytes = readBytes
+        self.readSeconds = readSeconds
         self.serverBytes = serverBytes
-        (self.extraBytes, self.connections, self.alone, self.beside) = (extraBytes, connections, alone, beside)
+        self.extraBytes = extraBytes
+        self.connections = connections
+        self.alone = alone
+        self.beside = beside
     }
 }
 
-/// Everything that `lfs-bench sync readers` measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of `lfs-bench sync readers`. Its JSON is the document of `--json`, to which fields may be added.
 package struct SyncReadersReport: Codable, Equatable, Sendable {
-    /// One for each round.
+    /// The samples, one per round.
     package var samples: [SyncReadersSample]
 
     package init(samples: [SyncReadersSample]) { self.samples = samples }
 
-    /// The median of the rounds' ratios of the latencies' 99th percentile, with the one without readers as 1.
+    /// The median of the rounds' ratios of the 99th percentile, where the value without readers is 1.
     package var slowdown: Double? { samples.map { $0.beside.p99 / $0.alone.p99 }.median }
 }
 
 extension SyncReadersReport: CustomStringConvertible {
-    /// As people read it.
+    /// The report as a table.
     package var description: String {
         let heads = ["readers", "MiB read", "server MiB", "more MiB", "connections", "p99 ms alone", "beside", "ratio"]
         let lines = samples.map { sample in
@@ -94,7 +101,7 @@ extension SyncReadersReport: CustomStringConvertible {
                 Format.count(sample.readers), Self.mebibytes(sample.readBytes), Self.mebibytes(sample.serverBytes),
                 Self.mebibytes(sample.extraBytes), Format.count(sample.connections),
                 SyncLiveReport.milliseconds(sample.alone.p99), SyncLiveReport.milliseconds(sample.beside.p99),
-                Format.decimal(sample.beside.p99 / sample.alone.p99, 2),
+                Format.decimal(sample.beside.p99 / sample.alone.p99, places: 2),
             ]
         }
         let notes = ["A sync of another account with nothing to get, alone and beside the readers."]
@@ -102,5 +109,7 @@ extension SyncReadersReport: CustomStringConvertible {
             .joined(separator: "\n")
     }
 
-    private static func mebibytes(_ count: Int64) -> String { Format.decimal(Double(max(count, 0)) / 1_048_576, 1) }
+    private static func mebibytes(_ count: Int64) -> String {
+        Format.decimal(Double(max(count, 0)) / 1_048_576, places: 1)
+    }
 }

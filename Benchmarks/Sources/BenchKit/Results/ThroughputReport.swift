@@ -1,20 +1,20 @@
-/// Everything that was measured. Its JSON is the document of `--json`: fields may be added.
+/// The results of a throughput comparison. Its JSON is the document of `--json`, to which fields may be added.
 package struct ThroughputReport: Codable, Equatable, Sendable {
     package var endpoint: String
     package var connections: Int
     package var rounds: Int
     package var workload: Workload
-    /// No peak can be less: what this process had itself, see `Cost.peakBytes`.
+    /// The lower bound of every peak, which is the peak of this process itself. See `Cost.peakBytes`.
     package var leastPeakBytes: Int64
     package var tools: [InstalledTool]
     package var missing: [MissingTool]
     package var failures: [Failure]
-    /// In the order in which they ran.
+    /// The runs in their order.
     package var runs: [Run]
     package private(set) var summaries: [Summary]
     package private(set) var ratios: [Ratio]
 
-    /// A tool over all its rounds.
+    /// The results of a tool over all its rounds.
     package struct Summary: Codable, Equatable, Sendable {
         package var tool: Tool
         package var rounds: Int
@@ -22,13 +22,13 @@ package struct ThroughputReport: Codable, Equatable, Sendable {
         package var wallSecondsMinimum: Double
         package var wallSecondsMaximum: Double
         package var cpuSeconds: Double
-        /// The largest of all rounds.
+        /// The largest peak of all rounds.
         package var peakBytes: Int64
         package var filesPerSecond: Double
         package var bytesPerSecond: Double
     }
 
-    /// What `lfs` took for each second of another tool: the median over the rounds in which both ran.
+    /// The time of `lfs` per second of another tool: the median of the rounds in which both ran.
     package struct Ratio: Codable, Equatable, Sendable {
         package var tool: Tool
         package var wall: Double
@@ -54,7 +54,7 @@ package struct ThroughputReport: Codable, Equatable, Sendable {
         ratios = tools.compactMap { tool in tool.tool == .lfs ? nil : Ratio(to: tool.tool, in: runs) }
     }
 
-    /// The report as one JSON document.
+    /// Returns the report as one JSON document.
     package func json() throws -> String { try JSONDocument.text(self) }
 }
 

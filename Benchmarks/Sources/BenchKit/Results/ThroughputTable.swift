@@ -1,9 +1,9 @@
-/// A report as people read it.
+/// A report as a text table.
 package struct ThroughputTable: CustomStringConvertible {
     private let report: ThroughputReport
     private let title: String
 
-    /// - Parameter title: what was measured; nil for copies of the report's workload.
+    /// - Parameter title: the description of the measurement, or nil for copies of the report's workload.
     package init(_ report: ThroughputReport, title: String? = nil) {
         self.report = report
         self.title = title ?? Self.title(of: report)
@@ -14,11 +14,12 @@ package struct ThroughputTable: CustomStringConvertible {
     private static func title(of report: ThroughputReport) -> String {
         let workload = report.workload
         return
-            "\(Format.count(workload.files, "file")) of \(Format.bytes(workload.bytesPerFile)) to \(report.endpoint), "
-            + "\(Format.count(report.connections, "connection")), \(Format.count(report.rounds, "round"))"
+            "\(Format.count(workload.files, noun: "file")) of \(Format.bytes(workload.bytesPerFile)) to "
+            + "\(report.endpoint), \(Format.count(report.connections, noun: "connection")), "
+            + "\(Format.count(report.rounds, noun: "round"))"
     }
 
-    /// Of small files one counts the files, of large ones the bytes.
+    /// Indicates that the throughput is shown in files. Large files are shown in bytes.
     private var countsFiles: Bool { report.workload.bytesPerFile < 1 << 20 }
 
     private var table: [String] {
@@ -33,11 +34,14 @@ package struct ThroughputTable: CustomStringConvertible {
         let (minimum, maximum) = (summary.wallSecondsMinimum, summary.wallSecondsMaximum)
         return [
             summary.tool.rawValue,
-            "\(Format.decimal(summary.wallSeconds, 2)) (\(Format.decimal(minimum, 2))–\(Format.decimal(maximum, 2)))",
-            Format.decimal(summary.cpuSeconds, 2), Format.decimal(Double(summary.peakBytes) / 1_048_576, 1),
+            "\(Format.decimal(summary.wallSeconds, places: 2)) "
+                + "(\(Format.decimal(minimum, places: 2))–\(Format.decimal(maximum, places: 2)))",
+            Format.decimal(summary.cpuSeconds, places: 2),
+            Format.decimal(Double(summary.peakBytes) / 1_048_576, places: 1),
             Format.count(
                 Int((countsFiles ? summary.filesPerSecond : summary.bytesPerSecond / 1_048_576).rounded())),
-            ratio.map { Format.decimal($0.wall, 2) } ?? "–", ratio.map { Format.decimal($0.cpu, 2) } ?? "–",
+            ratio.map { Format.decimal($0.wall, places: 2) } ?? "–",
+            ratio.map { Format.decimal($0.cpu, places: 2) } ?? "–",
         ]
     }
 
@@ -45,7 +49,7 @@ package struct ThroughputTable: CustomStringConvertible {
         var notes = [
             "", "Wall and CPU are medians, peak is the largest. lfs/tool is the median of each round's ratio.",
         ]
-        let least = Format.decimal(Double(report.leastPeakBytes) / 1_048_576, 1)
+        let least = Format.decimal(Double(report.leastPeakBytes) / 1_048_576, places: 1)
         notes.append(
             "A peak of \(least) MiB or less is not told apart: so much had this program when it started the tool.")
         notes += report.missing.map { "Without \($0.tool.rawValue): \($0.reason)." }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The settings of the aws command line that are in no option.
+/// The settings of the aws command line that have no option.
 enum AWSConfiguration {
-    /// Writes them into a folder.
+    /// Writes the settings into a folder.
     ///
     /// - Returns: the path of the file.
     static func write(_ connections: Int, in folder: String) throws -> String {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Work on all objects below a prefix by one tool that people have.
+/// A command of an external tool that processes all objects below a prefix.
 package struct BucketCommand: Sendable {
     package var work: BucketWork
     package var server: S3Server
     package var prefix: String
-    /// Of all objects.
+    /// The keys of all objects.
     package var keys: [String]
     package var connections: Int
-    /// An empty folder for what the tool needs, and for what it fetches.
+    /// An empty folder for the tool's own files and for downloads.
     package var scratch: String
     package var environment: [String: String]
 
@@ -25,12 +25,13 @@ package struct BucketCommand: Sendable {
         self.environment = environment
     }
 
-    /// The tools that can take part, beside the library itself.
+    /// The tools that can take part, in addition to the library.
     package static let tools: [Tool] = [.s5cmd, .rclone, .aws, .curl]
 
     /// - Throws: `BenchError` for another tool.
     package func command(with installed: InstalledTool) throws -> ChildCommand {
-        var command = ChildCommand(installed.executable, [], environment: server.environment(from: environment))
+        var command = ChildCommand(
+            installed.executable, arguments: [], environment: server.environment(from: environment))
         switch installed.tool {
         case .s5cmd:
             let start = ["--endpoint-url", server.endpoint, "--numworkers", "\(connections)", "--log", "error"]
@@ -77,7 +78,7 @@ package struct BucketCommand: Sendable {
         }
         let path = scratch + "/curl.conf"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try CurlConfiguration(server, options).write(to: path)
+        try CurlConfiguration(server, options: options).write(to: path)
         return path
     }
 }

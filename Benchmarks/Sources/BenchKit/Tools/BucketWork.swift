@@ -1,7 +1,7 @@
-/// What is done with all objects below a prefix of a bucket.
+/// The work on all objects below a prefix of a bucket.
 package enum BucketWork: Sendable {
-    /// To fetch them into a folder.
+    /// Downloads the objects into a folder.
     case download
-    /// To delete them.
+    /// Deletes the objects.
     case delete
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A file of options for `curl --config`. The keys are in there and not on the command line, where everybody sees them.
+/// A file of options for `curl --config`. It contains the keys, because other users can see command lines.
 struct CurlConfiguration {
     private var text: String
 
-    /// - Parameter options: names without dashes, in the order in which curl is to read them.
-    init(_ server: S3Server, _ options: [(name: String, value: String)]) throws {
+    /// - Parameter options: option names without dashes, in the order in which curl reads them.
+    init(_ server: S3Server, options: [(name: String, value: String)]) throws {
         var all = [
             ("aws-sigv4", "aws:amz:\(server.region):s3"), ("user", "\(server.accessKey):\(server.secretKey)"),
         ]

@@ -1,10 +1,10 @@
-/// Where everything is copied to.
+/// The destination of all copies.
 package enum Destination: Sendable {
     case bucket(S3Server)
-    /// The path of a folder that is there.
+    /// The path of an existing folder.
     case folder(String)
 
-    /// The tools that copy to such a place.
+    /// The tools that support the destination.
     package var tools: [Tool] {
         switch self {
         case .bucket: [.lfs, .wholeWay, .obstore, .s5cmd, .rclone, .aws, .curl]

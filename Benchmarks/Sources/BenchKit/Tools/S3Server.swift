@@ -1,13 +1,13 @@
-/// The server and the bucket that every tool copies to, with the keys.
+/// The server and the bucket of all copies, with the keys.
 package struct S3Server: Sendable {
-    /// Without a slash at the end.
+    /// The URL of the server without a trailing slash.
     package var endpoint: String
     package var region: String
     package var bucket: String
     package var accessKey: String
     package var secretKey: String
     package var sessionToken: String?
-    /// What the uploader is told about the make of the server, as its URL takes it.
+    /// The provider for the uploader's URL.
     package var provider: String?
 
     package init(
@@ -23,8 +23,8 @@ package struct S3Server: Sendable {
         self.provider = provider
     }
 
-    /// The environment for a tool: this server, and nothing else that could send it elsewhere. Whose word counts on the
-    /// server's certificate stays as it is.
+    /// Returns the environment of a tool. It contains only this server's settings, so that no other setting redirects
+    /// the tool. Settings of trusted certificates are kept.
     func environment(from current: [String: String]) -> [String: String] {
         var environment = current.filter { name, _ in !name.hasPrefix("AWS_") && !name.hasPrefix("RCLONE_") }
         environment["AWS_ENDPOINT_URL"] = endpoint
@@ -39,7 +39,7 @@ package struct S3Server: Sendable {
         return environment
     }
 
-    /// Where the uploader finds a prefix of the bucket.
+    /// Returns the uploader's URL of a prefix of the bucket.
     func uploaderURL(prefix: String) -> String {
         var settings = [("endpoint", endpoint), ("region", region), ("addressing", "path")]
         if let provider { settings.append(("provider", provider)) }
@@ -47,7 +47,7 @@ package struct S3Server: Sendable {
         return "s3://\(bucket)/\(prefix)?\(query)"
     }
 
-    /// What makes the server rclone's remote `bench`.
+    /// The variables that define the server as rclone's remote `bench`.
     var rcloneEnvironment: [String: String] {
         [
             "RCLONE_CONFIG": "",  // no file

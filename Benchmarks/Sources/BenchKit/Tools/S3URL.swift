@@ -1,10 +1,10 @@
-/// URLs in path style: the bucket is the first part of the path.
+/// URLs in path style, in which the bucket is the first part of the path.
 enum S3URL {
     static func text(_ server: S3Server, key: String? = nil) -> String {
         "\(server.endpoint)/\(server.bucket)\(key.map { "/" + encode($0, keeping: "/") } ?? "")"
     }
 
-    /// Percent-encoding of everything that RFC 3986 does not call unreserved, except what is to be kept.
+    /// Percent-encodes all characters that RFC 3986 does not call unreserved, except the ones to keep.
     static func encode(_ text: String, keeping kept: String) -> String {
         let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8).union(kept.utf8)
         return text.utf8.map { byte in

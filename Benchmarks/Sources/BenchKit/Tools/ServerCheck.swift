@@ -1,21 +1,24 @@
 import Foundation
 
-/// Asks the server through tools that are there: whether the bucket exists, what is in it.
+/// Checks of the server with installed tools: the existence of the bucket, and its contents.
 struct ServerCheck {
     var server: S3Server
     var runner: ChildRunner
     var environment: [String: String]
-    /// For the configuration with the keys.
+    /// The folder for the configuration with the keys.
     var folder: String
 
-    /// - Throws: `BenchError` when the server cannot be reached, refuses the keys or has no such bucket.
+    /// - Throws: `BenchError` if the server cannot be reached, refuses the keys or has no such bucket.
     func checkBucket(curl: String) throws {
         let path = folder + "/curl.conf"
         try CurlConfiguration(
             server,
-            [("max-time", "20"), ("write-out", "%{http_code}"), ("output", "/dev/null"), ("url", S3URL.text(server))]
+            options: [
+                ("max-time", "20"), ("write-out", "%{http_code}"), ("output", "/dev/null"), ("url", S3URL.text(server)),
+            ]
         ).write(to: path)
-        let answer = try runner.run(ChildCommand(curl, ["--head", "--config", path], environment: environment))
+        let answer = try runner.run(
+            ChildCommand(curl, arguments: ["--head", "--config", path], environment: environment))
         let (bucket, endpoint) = (server.bucket, server.endpoint)
         switch Int(answer.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 {
         case 200..<300: return
@@ -29,12 +32,12 @@ struct ServerCheck {
         }
     }
 
-    /// - Throws: `BenchError` when not exactly the files are below the prefix.
+    /// - Throws: `BenchError` if the prefix does not contain exactly the files.
     func checkObjects(aws: String, prefix: String, workload: Workload) throws {
         let answer = try runner.run(
             ChildCommand(
                 aws,
-                [
+                arguments: [
                     "--endpoint-url", server.endpoint, "s3api", "list-objects-v2", "--bucket", server.bucket,
                     "--prefix", prefix + "/", "--output", "json",
                     "--query", "[length(Contents || `[]`), sum((Contents || `[]`)[].Size)]",

@@ -1,8 +1,8 @@
-/// What copies files, in the order in which it is shown.
+/// A tool that copies files. The order of the cases is the order in tables.
 package enum Tool: String, CaseIterable, Codable, Sendable {
-    /// The uploader of this package: attaches the files to a database, uploads them and writes the result back.
+    /// The uploader of this package. It attaches the files to a database, uploads them and records the result.
     case lfs
-    /// The same way in plain C, which is the limit: `Benchmarks/Sources/WholeWay`.
+    /// The same steps in plain C as a lower bound: `Benchmarks/Sources/WholeWay`.
     case wholeWay = "whole-way"
     /// Rust's object_store from Python, through `Benchmarks/obstore-copy.py`.
     case obstore
@@ -10,10 +10,10 @@ package enum Tool: String, CaseIterable, Codable, Sendable {
     case rclone
     case aws
     case curl
-    /// With a sync afterwards.
+    /// cp with a sync afterwards.
     case cp
 
-    /// What is looked for in PATH.
+    /// The name that is searched for in PATH.
     var executableName: String {
         switch self {
         case .lfs: "uploader"
@@ -23,7 +23,7 @@ package enum Tool: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// A tool as it was found on this machine.
+/// A tool that was found on this machine.
 package struct InstalledTool: Codable, Equatable, Sendable {
     package var tool: Tool
     package var executable: String
@@ -34,7 +34,7 @@ package struct InstalledTool: Codable, Equatable, Sendable {
     }
 }
 
-/// A tool that takes no part.
+/// A tool that does not take part.
 package struct MissingTool: Codable, Equatable, Sendable {
     package var tool: Tool
     package var reason: String

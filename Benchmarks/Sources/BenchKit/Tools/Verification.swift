@@ -1,6 +1,6 @@
 import Foundation
 
-/// One look at everything below a prefix: the uploader compares it with its database, the other tools only list it.
+/// A check of everything below a prefix. The uploader compares it with its database, and the other tools only list it.
 package struct Verification: Sendable {
     package var server: S3Server
     package var prefix: String
@@ -19,7 +19,8 @@ package struct Verification: Sendable {
     package static let tools: [Tool] = [.lfs, .rclone, .aws]
 
     package func command(with installed: InstalledTool) throws -> ChildCommand {
-        var command = ChildCommand(installed.executable, [], environment: server.environment(from: environment))
+        var command = ChildCommand(
+            installed.executable, arguments: [], environment: server.environment(from: environment))
         switch installed.tool {
         case .lfs:
             command.arguments = [
