@@ -234,6 +234,6 @@ package final class Directory: Sendable {
     package func child(_ name: String) -> String { path + "/" + name }
 
     private func openAt(_ name: String, flags: Int32, mode: UInt32 = 0) throws(SystemError) -> Int32 {
-        try OpenCall.run(child(name)) { openat(descriptor.raw, name, flags, mode_t(mode)) }
+        try OpenCall.run(child(name), flags: flags) { openat(descriptor.raw, name, $0, mode_t(mode)) }
     }
 }

@@ -20,7 +20,9 @@ package enum PrivateFile {
     /// - Throws: if the file cannot be created.
     @discardableResult package static func make(_ path: String) throws(SystemError) -> [String] {
         do {
-            let number = try OpenCall.run(path) { openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
+            let number = try OpenCall.run(path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC) {
+                openat(AT_FDCWD, path, $0, mode)
+            }
             close(number)
             return []
         } catch let error where error.isExisting {

@@ -24,6 +24,8 @@ struct OpenCallTests {
 
     @Test("The last descriptors are left to the system's libraries")
     func reserve() throws {
+        // Another test may raise the limit meanwhile.
+        OpenFileLimit.raise()
         let last = Int32(OpenFileLimit.current - 1)
         var numbers = [last, 0]
         let number = try OpenCall.run("a") {
@@ -33,6 +35,31 @@ struct OpenCallTests {
         #expect(numbers.isEmpty && number < last)
         #expect(fcntl(last, F_GETFD) == -1)
         close(number)
+    }
+
+    @Test("A file that was created with a reserved descriptor is opened again")
+    func created() async throws {
+        // Another test may raise the limit meanwhile.
+        OpenFileLimit.raise()
+        let last = Int32(OpenFileLimit.current - 1)
+        let flags = O_RDWR | O_CREAT | O_EXCL
+        try await withTemporaryFolder { folder in
+            let path = folder.appendingPathComponent("new").path
+            var attempts: [Int32] = []
+            let number = try OpenCall.run(path, flags: flags) {
+            } _: { flags in
+                attempts.append(flags)
+                let number = open(path, flags, 0o600)
+                guard attempts.count == 1, number >= 0 else { return number }
+                defer { close(number) }
+                return fcntl(number, F_DUPFD_CLOEXEC, last)
+            }
+            close(number)
+            #expect(attempts == [flags, O_RDWR | O_CREAT])
+            #expect(number < last)
+            // A file of another writer is still refused.
+            #expect(throws: SystemError.self) { try OpenCall.run(path, flags: flags) { open(path, $0, 0o600) } }
+        }
     }
 
     @Test("Every other error of opening a file is thrown at once", arguments: [ENOENT, EACCES, EIO, ENOMEM])
