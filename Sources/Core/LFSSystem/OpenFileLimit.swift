@@ -19,9 +19,14 @@ package enum OpenFileLimit {
     /// The number of files that this process may have open now.
     package static var current: Int { max(Int(clamping: limits().rlim_cur), smallest) }
 
-    /// The number of files that one batch may hold open. The rest is for SQLite, connections and other batches.
-    package static var quarter: Int { current / 4 }
+    /// The number of files that one kind of work may hold open, at least 1. Up to four kinds run at the same time:
+    /// reading originals, writing copies, uploads and downloads. Each waits for a free descriptor while it holds
+    /// others, so together they must leave some.
+    package static var share: Int { max((current - reserve - baseCount) / 4, 1) }
 
+    /// The files that a process has open anyway: its standard streams, folders, locks, and SQLite's files for each
+    /// reader.
+    private static let baseCount = 32
     /// The descriptors that are left to the system's libraries. For example, libdispatch opens a file every second
     /// while its threads are busy, and ends the process if it cannot.
     private static let reserve = 8

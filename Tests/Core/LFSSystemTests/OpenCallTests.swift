@@ -87,7 +87,7 @@ struct OpenCallTests {
         getrlimit(RLIMIT_NOFILE, &limits)
         #endif
         #expect(OpenFileLimit.current >= Int(min(limits.rlim_max, 10_240)))
-        #expect(OpenFileLimit.quarter == OpenFileLimit.current / 4)
+        #expect(OpenFileLimit.share == (OpenFileLimit.current - 40) / 4)
     }
 
     @Test("The error for too many open files names the limit and how to raise it")

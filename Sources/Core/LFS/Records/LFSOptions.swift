@@ -83,7 +83,7 @@ public struct LFSOptions: Sendable {
         options.pollInterval = max(pollInterval, .milliseconds(10))
         options.maxDownloads = max(maxDownloads, 1)
         // An upload has its file open, and a connection or another file.
-        options.maxExecutors = max(min(maxExecutors, OpenFileLimit.quarter / 2), 1)
+        options.maxExecutors = max(min(maxExecutors, OpenFileLimit.share / 2), 1)
         return options
     }
 

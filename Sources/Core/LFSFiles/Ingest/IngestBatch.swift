@@ -80,7 +80,7 @@ private final class IngestBatch: Sendable {
 
     /// Writes the sources that need only a thread, several shares at once, and syncs the folder for all of them.
     private func write(_ indices: [Int]) async throws {
-        let openCount = OpenFileLimit.quarter
+        let openCount = OpenFileLimit.share
         let parallel = min(Self.parallel, openCount)
         let share = max(1, min(Self.largestShare, indices.count / parallel, openCount / parallel))
         _ = try await runEach(indices.chunks(of: share), atMost: parallel) { share in

@@ -36,7 +36,7 @@ struct DownloadedFiles: Sendable {
     /// so that several batches run concurrently.
     var batches: Batcher<DownloadedFile, Outcome> {
         // A batch holds its files open, so the limit on open files bounds its size.
-        let largest = max(1, min(64, OpenFileLimit.quarter / 4))
+        let largest = max(1, min(64, OpenFileLimit.share / 4))
         return Batcher(upTo: largest, crowd: 16, atOnce: 4) { files in await keep(files) }
     }
 

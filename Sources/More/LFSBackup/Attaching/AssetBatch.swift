@@ -25,7 +25,7 @@ struct AssetBatch: Sendable {
     /// The maximum number of originals that are attached in one transaction, and of bytes that are read for it.
     private static let portion = (count: 256, byteCount: Int64(64 * 1_024 * 1_024))
     /// The maximum number of originals in a portion. All of them are open at the same time.
-    private static var largestPortion: Int { min(portion.count, OpenFileLimit.quarter) }
+    private static var largestPortion: Int { min(portion.count, OpenFileLimit.share) }
     /// The maximum number of other items, so that they are reported even if few originals are selected.
     private static let otherCount = 4_096
 
