@@ -24,7 +24,7 @@ struct OpenCallTests {
 
     @Test("The last descriptors are left to the system's libraries")
     func reserve() throws {
-        // Another test may raise the limit meanwhile.
+        // Another test may raise the limit at the same time.
         OpenFileLimit.raise()
         let last = Int32(OpenFileLimit.current - 1)
         var numbers = [last, 0]
@@ -39,7 +39,7 @@ struct OpenCallTests {
 
     @Test("A file that was created with a reserved descriptor is opened again")
     func created() async throws {
-        // Another test may raise the limit meanwhile.
+        // Another test may raise the limit at the same time.
         OpenFileLimit.raise()
         let last = Int32(OpenFileLimit.current - 1)
         let flags = O_RDWR | O_CREAT | O_EXCL
