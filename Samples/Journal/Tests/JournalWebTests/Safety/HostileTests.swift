@@ -71,9 +71,10 @@ struct HostileTests {
                 names.map { ("\(place)\($0)", self.request(web, line: "GET \(place)\($0)", fields: host)) }
             }
                 + names.flatMap { name -> [(String, Data)] in
-                    ["/files/\(name)/thumbnail", "/timeline?before=\(name)", "/pictures?before=\(name)"].map {
-                        ($0, self.request(web, line: "GET \($0)", fields: host))
-                    }
+                    [
+                        "/files/\(name)/thumbnail", "/timeline?before=\(name)", "/pictures?month=\(name)&part=0",
+                        "/pictures?month=2026-11&part=\(name)",
+                    ].map { ($0, self.request(web, line: "GET \($0)", fields: host)) }
                 }
         }
     }
