@@ -29,13 +29,14 @@ struct ServerOptions: ParsableArguments {
             }
             throw BenchError("Set \(names.joined(separator: " or "))\(option.map { ", or give \($0)" } ?? "").")
         }
-        var endpoint = try value(endpoint, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", option: "--endpoint")
+        var endpoint = try value(endpoint, names: "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", option: "--endpoint")
         guard endpoint.hasPrefix("http://") || endpoint.hasPrefix("https://") else {
             throw BenchError("'\(endpoint)' is not the URL of a server. Write https://host or http://host:port.")
         }
         while endpoint.hasSuffix("/") { endpoint.removeLast() }
         return S3Server(
-            endpoint: endpoint, region: try value(region, "AWS_REGION", "AWS_DEFAULT_REGION", option: "--region"),
+            endpoint: endpoint,
+            region: try value(region, names: "AWS_REGION", "AWS_DEFAULT_REGION", option: "--region"),
             bucket: try requireBucket(), accessKey: try value(nil, names: "AWS_ACCESS_KEY_ID"),
             secretKey: try value(nil, names: "AWS_SECRET_ACCESS_KEY"), sessionToken: environment["AWS_SESSION_TOKEN"],
             provider: provider)

@@ -23,7 +23,7 @@ package struct BacklogMaker: Sendable {
         // No manager is open now. It would refuse rows without bytes.
         for start in stride(from: withBytes, to: rows, by: Self.batch) {
             let count = min(Self.batch, rows - start)
-            try await host.pool.write { [bytesPerFile] db in try Self.insert(count, bytesPerFile, db) }
+            try await host.pool.write { [bytesPerFile] db in try Self.insert(count, bytes: bytesPerFile, db) }
         }
         try await host.pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
     }

@@ -32,7 +32,7 @@ package struct FirstSyncProbe: Sendable {
         try idle.close()
 
         let device = try SyncHost.open(in: folder)
-        let client = try await Self.client(device, server, tokens[session + 2])
+        let client = try await Self.client(device, server: server, token: tokens[session + 2])
         let (ownMemory, serverMemory) = (try ProcessMemory(), try server.memory())
         let (ownCPU, serverCPU) = (try OwnUsage.cpuSeconds(), try server.cpuSeconds())
         let start = ContinuousClock.now

@@ -36,7 +36,7 @@ struct SettingsHost {
     private func fill() async throws {
         try await router.write { batch in for (index, key) in Self.keys.enumerated() { try batch.set(index, for: key) }
         }
-        try await pool.write { db in for index in 0..<Self.count { try Self.put(index, index, db) } }
+        try await pool.write { db in for index in 0..<Self.count { try Self.put(index, value: index, db) } }
     }
 
     // MARK: Keys

@@ -37,7 +37,7 @@ package struct SyncReadersProbe: Sendable {
         let (begun, beginning) = AsyncStream<Void>.makeStream()
         let isOver = Atomic(false)
         async let reading = Self.read(
-            port, tokens[2..<2 + readers], rate, onBegin: { beginning.finish() },
+            port, tokens: tokens[2..<2 + readers], rate: rate, onBegin: { beginning.finish() },
             until: { isOver.load(ordering: .relaxed) })
         // The measurement starts after the start of all streams.
         for await _ in begun {}

@@ -68,7 +68,7 @@ final class SyncSocket {
     /// - Throws: `BenchError` for a broken connection.
     func read(atMost limit: Int = 1 << 16) throws {
         var buffer = [UInt8](repeating: 0, count: limit)
-        let count = Self.read(descriptor, &buffer)
+        let count = Self.read(descriptor, buffer: &buffer)
         if count > 0 {
             byteCount += count
             seen += buffer[..<count]
