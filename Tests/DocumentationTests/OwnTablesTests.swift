@@ -140,6 +140,15 @@ struct OwnTablesTests {
         for database in [ann, bob] { #expect(try await host.problems(database).isEmpty) }
         #expect(storage.keys.count == 1)
 
+        // The server has version 1 of the photos.
+        try host.addFavorites(ann)
+        let newer = try await client(ann, url: url, token: tokens[0])
+        try await host.addPhoto(Data("another picture".utf8), to: "own", lfs: lfs, database: ann)
+        try await lfs.waitForUploads()
+        #expect(try await newer.synchronize().pending == 0)
+        #expect(try await host.problems(ann).isEmpty)
+        await newer.shutdown()
+
         let (told, continuation) = AsyncStream.makeStream(of: String.self)
         let task = Task { try await host.showSync(two) { continuation.yield($0) } }
         for await text in told {

@@ -44,7 +44,7 @@ extension SyncService {
                     let columns = columns.map { column in
                         let parent = column.parent.map { ",\"parent\":\"\($0.table)\"" } ?? ""
                         return "{\"name\":\"\(column.name)\",\"kind\":\"\(column.kind.rawValue)\","
-                            + "\"required\":\(column.isRequired && column.since == 1)\(parent)}"
+                            + "\"required\":\(column.isNeverNull)\(parent)}"
                     }
                     let type = SyncType(name: table.typeName, version: index + 1)
                     return "{\"type\":\"\(type)\",\"table\":\"\(table.name)\","

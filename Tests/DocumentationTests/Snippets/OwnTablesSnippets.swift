@@ -129,4 +129,18 @@ struct OwnTables {
         try await database.read { db in try SyncProblem.fetch(db).map { "\($0.table): \($0.reason)" } }
     }
     // end
+
+    // snippet
+    func addFavorites(_ database: DatabasePool) throws {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("favorites") { db in
+            try db.alter(table: "photo") { table in
+                table.add(column: "isFavorite", .boolean).notNull().defaults(to: false)
+            }
+            try SyncedTable.install("photo", version: 2, in: db)
+            // Values that the migration writes after the install are sent like all other changes.
+        }
+        try migrator.migrate(database)
+    }
+    // end
 }

@@ -100,10 +100,10 @@ struct SchemaDifference: Sendable {
             }
         }
         for column in new.columns where !old.columns.contains(where: { $0.name == column.name }) {
-            if column.isRequired, column.since == 1 {
+            if column.isNeverNull, column.defaultValue == nil {
                 refusals.append(
                     "The column '\(column.name)' of '\(old.name)' is new and never NULL, but existing rows lack it. "
-                        + "Allow NULL, or assign it to the next version with 'since'.")
+                        + "Allow NULL, give it a constant default, or assign it to the next version with 'since'.")
             }
         }
     }
