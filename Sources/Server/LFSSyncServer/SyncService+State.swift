@@ -19,7 +19,8 @@ extension SyncService {
         await answering(token) { [self] session in
             let types =
                 body.isEmpty ? nil : try WireFormat.decode(SyncForgetRequest.self, from: body, limits: .sync).types
-            try await database.write { try CheckpointTable.forget(types, of: session, $0) }
+            let now = Milliseconds.of(options.now())
+            try await database.write { try CheckpointTable.forget(types, of: session, at: now, $0) }
             return .done
         }
     }

@@ -263,12 +263,13 @@ public final class SyncService: Sendable {
             try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, $0)
         }
         if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
+        let now = Milliseconds.of(options.now())
         return try await database.write { db in
             let plan = try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, db)
-            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
+            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, at: now, db)
             if plan.newlyExpired.isEmpty { return (session, plan) }
             try CheckpointTable.restart(
-                plan.newlyExpired.map { ($0.place, $0.end) }, reason: .retention, of: session, db)
+                plan.newlyExpired.map { ($0.place, $0.end) }, reason: .retention, of: session, at: now, db)
             return (session.inNextEpoch, plan)
         }
     }
@@ -290,7 +291,7 @@ public final class SyncService: Sendable {
                 throw WireFailure(.unauthorized, message: "The session has ended.")
             }
             do {
-                try CheckpointTable.apply(batch, of: session, types: types, db)
+                try CheckpointTable.apply(batch, of: session, types: types, at: now, db)
             } catch let failure as AckFailure {
                 try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
             }

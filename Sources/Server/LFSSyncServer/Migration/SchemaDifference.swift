@@ -8,13 +8,15 @@ struct SchemaDifference: Sendable {
     private(set) var refusals: [String] = []
 
     /// - Parameters:
+    ///   - version: the version of the server's own tables.
     ///   - old: the current schema, or nil before the first one.
     ///   - made: the objects that the store contains.
     init(
-        from old: SyncSchema?, to new: SyncSchema, checked: CheckedSchema,
+        ofVersion version: Int64, from old: SyncSchema?, to new: SyncSchema, checked: CheckedSchema,
         made: [SchemaObject.Name: SchemaTable.Object],
         dialect: SQLDialect
     ) {
+        statements = ServerTables.additions(since: version)
         if let old {
             compare(old, new: new)
             for table in checked.tables {
