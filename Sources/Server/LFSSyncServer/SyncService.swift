@@ -103,6 +103,7 @@ public final class SyncService: Sendable {
         let token = SessionToken.make()
         let hash = SessionTable.hash(token)
         let limit = options.sessionLimit
+        let people = schema.sharing.people.map { PeopleSQL(people: $0, dialect: database.dialect) }
         _ = try await database.write { db in
             try SessionTable.removeExpired(of: account, at: now, db)
             let count = try SessionTable.count(account: account, db)
@@ -114,8 +115,10 @@ public final class SyncService: Sendable {
                         """
                 )
             }
-            return try SessionTable.add(
+            let id = try SessionTable.add(
                 account: account, tokenHash: hash, device: device, at: now, expiresAt: expiresAt, db)
+            try people?.add(account: account, db)
+            return id
         }
         return token
     }

@@ -49,11 +49,11 @@ struct SchemaDifference: Sendable {
         if dialect == .postgres, let stamp = made[SchemaTable.stamp], !PostgresOrder.isStamp(stamp.definition) {
             statements.append(PostgresOrder.stamp)
         }
-        if let old { settle(old, new: new) }
+        if let old { settle(old, new: new, dialect: dialect) }
     }
 
     /// Adds statements that apply new sharing rules to existing rows.
-    private mutating func settle(_ old: SyncSchema, new: SyncSchema) {
+    private mutating func settle(_ old: SyncSchema, new: SyncSchema, dialect: SQLDialect) {
         for container in new.containers where !old.containers.contains(container) {
             let account = TableSQL.quoted(container.account)
             statements.append("UPDATE \(TableSQL.quoted(container.members)) SET \(account) = \(account)")
@@ -61,6 +61,9 @@ struct SchemaDifference: Sendable {
         if let partners = new.partners, old.partners == nil {
             let from = TableSQL.quoted(partners.from)
             statements.append("UPDATE \(TableSQL.quoted(partners.table)) SET \(from) = \(from)")
+        }
+        if let people = new.people, old.people == nil {
+            statements += PeopleSQL(people: people, dialect: dialect).backfill
         }
     }
 
@@ -77,6 +80,9 @@ struct SchemaDifference: Sendable {
         }
         if let partners = old.partners, new.partners != partners {
             refusals.append("The store has partners in '\(partners.table)', but the schema does not, or differs.")
+        }
+        if let people = old.people, new.people != people {
+            refusals.append("The store has people in '\(people.table)', but the schema does not, or differs.")
         }
     }
 

@@ -118,7 +118,7 @@ extension RowAuthorization {
     var isOwnersAlone: Bool {
         switch schema.sharing.role(of: table.name) {
         case .none, .container: true
-        case .members, .links, .partners: false
+        case .members, .links, .partners, .people: false
         }
     }
 }

@@ -6,6 +6,8 @@ public struct SyncSchema: Sendable, Hashable, Codable {
     public var containers: [SharedContainer]
     /// The table that lets accounts read all rows of another one, or nil if no account may do so.
     public var partners: Partners?
+    /// The table of people, from which members of a shared container learn each other's names. Nil for none.
+    public var people: People?
 
     /// A table of the devices that the server has as well.
     public struct Table: Sendable, Hashable, Codable {
@@ -106,10 +108,14 @@ public struct SyncSchema: Sendable, Hashable, Codable {
     ///   - tables: the tables besides `lfs_file`, which every schema has.
     ///   - containers: the containers that accounts share.
     ///   - partners: the table that lets accounts read all rows of another one, or nil.
-    public init(tables: [Table] = [], containers: [SharedContainer] = [], partners: Partners? = nil) {
+    ///   - people: the table of people, or nil.
+    public init(
+        tables: [Table] = [], containers: [SharedContainer] = [], partners: Partners? = nil, people: People? = nil
+    ) {
         self.tables = [.files] + tables
         self.containers = containers
         self.partners = partners
+        self.people = people
     }
 }
 

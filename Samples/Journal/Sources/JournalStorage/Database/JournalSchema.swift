@@ -18,6 +18,10 @@ enum JournalSchema {
         migrator.registerMigration("journal.v2") { db in try makeShared(db) }
         migrator.registerMigration("journal.v3") { db in try addTrash(db) }
         migrator.registerMigration("journal.v4") { db in try db.execute(sql: looks) }
+        migrator.registerMigration("journal.v5") { db in
+            try db.execute(sql: people)
+            try SyncedTable.install("user", in: db)
+        }
         return migrator
     }
 
@@ -43,6 +47,16 @@ enum JournalSchema {
             -- A number sign and six hexadecimal digits.
             color TEXT NOT NULL
         ) WITHOUT ROWID;
+        """
+
+    /// The accounts that share albums with this one, and this account itself. The sync server creates their rows.
+    private static let people = """
+        CREATE TABLE user (
+            -- The id of the account on the sync server.
+            id TEXT PRIMARY KEY NOT NULL,
+            name TEXT NOT NULL,
+            picture BLOB
+        );
         """
 
     private static let records = """
