@@ -22,6 +22,11 @@ enum JournalSchema {
             try db.execute(sql: people)
             try SyncedTable.install("user", in: db)
         }
+        migrator.registerMigration("journal.v6") { db in
+            try db.execute(sql: media)
+            // Devices with an older journal lack the columns, of which two are NOT NULL.
+            try SyncedTable.install("asset", version: 2, in: db)
+        }
         return migrator
     }
 
@@ -57,6 +62,17 @@ enum JournalSchema {
             name TEXT NOT NULL,
             picture BLOB
         );
+        """
+
+    /// The columns for the media of an asset. Durations are milliseconds.
+    private static let media = """
+        ALTER TABLE asset ADD COLUMN type TEXT NOT NULL DEFAULT 'image';
+        ALTER TABLE asset ADD COLUMN width INTEGER;
+        ALTER TABLE asset ADD COLUMN height INTEGER;
+        ALTER TABLE asset ADD COLUMN duration INTEGER;
+        ALTER TABLE asset ADD COLUMN isFavorite INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE asset ADD COLUMN modifiedAt INTEGER;
+        CREATE INDEX asset_favorite ON asset(fileId) WHERE isFavorite;
         """
 
     private static let records = """
