@@ -128,6 +128,11 @@ struct OwnTablesTests {
             try await host.share("summer", with: "cat", sync: one, database: ann)
         }
 
+        for database in [ann, bob] { #expect(try await host.members(of: "summer", database) == ["bob"]) }
+        try await host.changeName(to: "Bob Lee", sync: two, database: bob)
+        for sync in [two, one] { try await sync.synchronize() }
+        #expect(try await host.members(of: "summer", ann) == ["Bob Lee"])
+
         try await host.letReadAll("bob", sync: one, database: ann)
         for sync in [one, two] { try await sync.synchronize() }
         #expect(try await host.albums(bob).map(\.title) == ["Own", "Summer"])
@@ -139,6 +144,15 @@ struct OwnTablesTests {
         #expect(try await host.albums(bob).isEmpty)
         for database in [ann, bob] { #expect(try await host.problems(database).isEmpty) }
         #expect(storage.keys.count == 1)
+
+        // The server has version 1 of the photos.
+        try host.addFavorites(ann)
+        let newer = try await client(ann, url: url, token: tokens[0])
+        try await host.addPhoto(Data("another picture".utf8), to: "own", lfs: lfs, database: ann)
+        try await lfs.waitForUploads()
+        #expect(try await newer.synchronize().pending == 0)
+        #expect(try await host.problems(ann).isEmpty)
+        await newer.shutdown()
 
         let (told, continuation) = AsyncStream.makeStream(of: String.self)
         let task = Task { try await host.showSync(two) { continuation.yield($0) } }

@@ -177,7 +177,7 @@ struct StoreTests {
             let older = await #expect(throws: SyncStoreError.self) { try await serve(databases[0], schema: Self.old) }
             #expect(older?.code == .destructive)
             try await databases[1].write {
-                try $0.run(script: "UPDATE sync_state SET schemaVersion = 3, tables = 'of the future'")
+                try $0.run(script: "UPDATE sync_state SET schemaVersion = 4, tables = 'of the future'")
             }
             let error = await #expect(throws: SyncStoreError.self) { try await serve(databases[2], schema: Self.new) }
             #expect(error?.code == .newerServer)
@@ -230,6 +230,34 @@ struct StoreTests {
             // Objects that a server does not know by their source are taken away.
             let known = try await database.read { try SchemaTable.state($0)?.objects[name] }
             #expect(known?.source == "")
+        }
+    }
+
+    @Test("A store of version 2 gets the times of checkpoints and keeps its rows")
+    func checkpointTimes() async throws {
+        try await TestStore.run { database in
+            let server = try await serve(database, schema: Self.old)
+            let before = try await shape(database)
+            let device = try await server.device()
+            try await device.put("RecipeV1", key: "r1", values: ["title": .text("Soup")])
+            try await device.sync(types: [try #require(SyncType("RecipeV1"))])
+            let name = SchemaObject.Name(kind: "table", name: "sync_checkpoint")
+            try await database.write { db in
+                try db.run(
+                    script: """
+                        ALTER TABLE sync_checkpoint DROP COLUMN createdAt, DROP COLUMN updatedAt;
+                        UPDATE sync_state SET schemaVersion = 2
+                        """)
+                let earlier = try #require(try SchemaCatalog.objects(db)[name])
+                try db.execute(
+                    "UPDATE sync_object SET definition = ?1 WHERE name = ?2",
+                    arguments: [.text(earlier), .text(name.name)])
+            }
+            #expect(try await SyncStore(database, schema: Self.old).migrate().count == 2)
+            #expect(try await shape(database) == before)
+            let later = try await serve(database, schema: Self.old)
+            let contacts = try #require(try await later.service.sessions().first).contacts
+            #expect(contacts == [.init(type: "RecipeV1", firstAt: nil, lastAt: nil)])
         }
     }
 

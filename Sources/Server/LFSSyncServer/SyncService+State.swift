@@ -19,7 +19,8 @@ extension SyncService {
         await answering(token) { [self] session in
             let types =
                 body.isEmpty ? nil : try WireFormat.decode(SyncForgetRequest.self, from: body, limits: .sync).types
-            try await database.write { try CheckpointTable.forget(types, of: session, $0) }
+            let now = Milliseconds.of(options.now())
+            try await database.write { try CheckpointTable.forget(types, of: session, at: now, $0) }
             return .done
         }
     }
@@ -44,7 +45,7 @@ extension SyncService {
                     let columns = columns.map { column in
                         let parent = column.parent.map { ",\"parent\":\"\($0.table)\"" } ?? ""
                         return "{\"name\":\"\(column.name)\",\"kind\":\"\(column.kind.rawValue)\","
-                            + "\"required\":\(column.isRequired && column.since == 1)\(parent)}"
+                            + "\"required\":\(column.isNeverNull)\(parent)}"
                     }
                     let type = SyncType(name: table.typeName, version: index + 1)
                     return "{\"type\":\"\(type)\",\"table\":\"\(table.name)\","

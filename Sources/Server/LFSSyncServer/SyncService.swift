@@ -103,6 +103,7 @@ public final class SyncService: Sendable {
         let token = SessionToken.make()
         let hash = SessionTable.hash(token)
         let limit = options.sessionLimit
+        let people = schema.sharing.people.map { PeopleSQL(people: $0, dialect: database.dialect) }
         _ = try await database.write { db in
             try SessionTable.removeExpired(of: account, at: now, db)
             let count = try SessionTable.count(account: account, db)
@@ -114,8 +115,10 @@ public final class SyncService: Sendable {
                         """
                 )
             }
-            return try SessionTable.add(
+            let id = try SessionTable.add(
                 account: account, tokenHash: hash, device: device, at: now, expiresAt: expiresAt, db)
+            try people?.add(account: account, db)
+            return id
         }
         return token
     }
@@ -263,12 +266,13 @@ public final class SyncService: Sendable {
             try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, $0)
         }
         if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
+        let now = Milliseconds.of(options.now())
         return try await database.write { db in
             let plan = try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, db)
-            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
+            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, at: now, db)
             if plan.newlyExpired.isEmpty { return (session, plan) }
             try CheckpointTable.restart(
-                plan.newlyExpired.map { ($0.place, $0.end) }, reason: .retention, of: session, db)
+                plan.newlyExpired.map { ($0.place, $0.end) }, reason: .retention, of: session, at: now, db)
             return (session.inNextEpoch, plan)
         }
     }
@@ -290,7 +294,7 @@ public final class SyncService: Sendable {
                 throw WireFailure(.unauthorized, message: "The session has ended.")
             }
             do {
-                try CheckpointTable.apply(batch, of: session, types: types, db)
+                try CheckpointTable.apply(batch, of: session, types: types, at: now, db)
             } catch let failure as AckFailure {
                 try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
             }

@@ -36,9 +36,14 @@ struct OwnTables {
                 table.column("sharedByID", .text).notNull()
                 table.column("sharedWithID", .text).notNull()
             }
+            try db.create(table: "user") { table in
+                table.primaryKey("id", .text)
+                table.column("name", .text).notNull()
+                table.column("picture", .blob)
+            }
             // A photo owns its file; an album shows it.
             try FileData.deletedWithOwner("photo", column: "fileID", in: db)
-            for table in ["photo", "album", "album_user", "album_file", "partner"] {
+            for table in ["photo", "album", "album_user", "album_file", "partner", "user"] {
                 try SyncedTable.install(table, in: db)
             }
         }
@@ -113,6 +118,23 @@ struct OwnTables {
     // end
 
     // snippet
+    func members(of album: String, _ database: DatabasePool) async throws -> [String] {
+        let sql = """
+            SELECT user.name FROM album_user JOIN user ON user.id = album_user.accountID
+            WHERE albumID = ? ORDER BY user.name, user.id
+            """
+        return try await database.read { db in try String.fetchAll(db, sql: sql, arguments: [album]) }
+    }
+
+    func changeName(to name: String, sync: SyncClient, database: DatabasePool) async throws {
+        guard let own = try await sync.ownAccount() else { throw NoSuchAccount(name: "own") }
+        try await database.write { db in
+            try db.execute(sql: "UPDATE user SET name = ? WHERE id = ?", arguments: [name, own])
+        }
+    }
+    // end
+
+    // snippet
     func showSync(_ sync: SyncClient, _ show: @escaping @Sendable (String) -> Void) async throws {
         do {
             try await sync.run { report in
@@ -127,6 +149,20 @@ struct OwnTables {
 
     func problems(_ database: DatabasePool) async throws -> [String] {
         try await database.read { db in try SyncProblem.fetch(db).map { "\($0.table): \($0.reason)" } }
+    }
+    // end
+
+    // snippet
+    func addFavorites(_ database: DatabasePool) throws {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("favorites") { db in
+            try db.alter(table: "photo") { table in
+                table.add(column: "isFavorite", .boolean).notNull().defaults(to: false)
+            }
+            try SyncedTable.install("photo", version: 2, in: db)
+            // Values that the migration writes after the install are sent like all other changes.
+        }
+        try migrator.migrate(database)
     }
     // end
 }

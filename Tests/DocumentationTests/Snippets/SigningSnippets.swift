@@ -11,19 +11,37 @@ struct Signing {
     // end
 
     // snippet
-    /// Placeholders for the host's own types.
-    struct Incoming { var method: String, user: String?, body: Data }
-    struct Outgoing { var status: Int, headers: [String: String], body: Data }
+    /// A call of the function, as gateways pass an HTTP request. Names of fields are in lowercase.
+    struct FunctionCall: Decodable {
+        var method: String
+        var headers: [String: String]
+        var body: String?
+        var isBase64Encoded: Bool?
+    }
 
-    func handle(_ request: Incoming, service: SigningService) async -> Outgoing {
-        let reply: SigningReply
-        switch (request.method, request.user) {
-        case (_, nil): reply = .unauthorized
-        case ("GET", _?): reply = service.description()
-        case ("POST", let user?): reply = await service.answer(request.body, caller: user)
-        default: reply = .unknownRequest(status: 405)
-        }
-        return Outgoing(status: reply.status, headers: reply.headers, body: reply.body)
+    struct FunctionReply: Encodable {
+        var statusCode: Int
+        var headers: [String: String]
+        var body: String
+    }
+
+    /// Answers a call. The closure returns the user of a token, or nil for an unknown token.
+    func handle(
+        _ call: FunctionCall, service: SigningService, user: (String) async throws -> String?
+    ) async throws -> FunctionReply {
+        let words = (call.headers["authorization"] ?? "").split(separator: " ").map(String.init)
+        let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
+        let text = call.body ?? ""
+        let body = call.isBase64Encoded == true ? Data(base64Encoded: text) ?? Data() : Data(text.utf8)
+        let reply =
+            switch (call.method, isBearer ? try await user(words[1]) : nil) {
+            case (_, nil): SigningReply.unauthorized
+            case ("GET", _?): service.description()
+            case ("POST", let user?): await service.answer(body, caller: user)
+            default: SigningReply.unknownRequest(status: 405)
+            }
+        return FunctionReply(
+            statusCode: reply.status, headers: reply.headers, body: String(decoding: reply.body, as: UTF8.self))
     }
     // end
 

@@ -41,6 +41,42 @@ struct OwnRowsTests {
         }
     }
 
+    @Test(
+        "Rows of an older version get the default of a column that is never NULL",
+        arguments: [
+            (SyncSchema.Column.Kind.integer, SQLValue.integer(-3)), (.real, .real(0.5)), (.text, .text("it's")),
+            (.blob, .blob([0, 255])),
+        ])
+    func defaults(_ kind: SyncSchema.Column.Kind, value: SQLValue) async throws {
+        let schema = SyncSchema(tables: [
+            .init(
+                "recipe",
+                columns: [
+                    .init("title", kind: .text),
+                    .init("extra", kind: kind, isRequired: true, since: 2, defaultValue: value),
+                ])
+        ])
+        try await TestServer.run(schema: schema) { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            try await one.put("RecipeV1", key: "r1", values: ["title": .text("Soup")])
+            try await one.put("RecipeV2", key: "r2", values: ["title": .text("Pie")])
+            // A refused change makes the server apply the others one by one.
+            let alone = try [("RecipeV1", "r3"), ("RecipeV1", "")].map { type, key in
+                one.sequence += 1
+                return SyncMutation(
+                    id: "m\(one.sequence)", sequence: one.sequence, type: try #require(SyncType(type)),
+                    operation: key.isEmpty ? .patch : .put, key: key.isEmpty ? "nothing" : key,
+                    row: SyncRow(["title": .text("Tart")]))
+            }
+            #expect(try await one.send(alone).map(\.outcome.isApplied) == [true, false])
+            let rows = try await two.delivery(types: [try #require(SyncType("RecipeV2"))]).rows
+            #expect(rows.map { $0.text("id") } == ["r1", "r2", "r3"])
+            #expect(rows.allSatisfy { $0["extra"].map(SQLValue.init) == value })
+            let older = try await two.delivery(types: [try #require(SyncType("RecipeV1"))]).rows
+            #expect(older.allSatisfy { $0["extra"] == nil })
+        }
+    }
+
     @Test("Successive changes arrive as the current row in one line")
     func updates() async throws {
         try await TestServer.run { server in

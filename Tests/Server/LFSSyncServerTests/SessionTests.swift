@@ -79,6 +79,42 @@ struct SessionTests {
         }
     }
 
+    @Test("A session has the first and the last contact of each type")
+    func contacts() async throws {
+        let start = Date(timeIntervalSince1970: 1_700_000_000)
+        let clock = ManualClock()
+        var options = SyncServiceOptions()
+        options.now = { start.addingTimeInterval(clock.passed) }
+        try await TestServer.run(options: options) { server in
+            let device = try await server.device()
+            #expect(try await server.service.sessions().map(\.contacts) == [[]])
+            try await device.put("RecipeV2", key: "r1", values: ["title": .text("Soup")])
+            try await device.sync()
+            let types = ["CommentV1", "FileV1", "RecipeV2", "StepV1"]
+            let first = try #require(try await server.service.sessions().first).contacts
+            #expect(first == types.map { .init(type: $0, firstAt: start, lastAt: start) })
+            clock.advance(days: 1)
+            // A stream without new rows is no contact of a type.
+            try await device.sync()
+            #expect(try await server.service.sessions().first?.contacts == first)
+            try await device.put("StepV1", key: "s1", values: ["recipeID": .text("r1")])
+            try await device.sync()
+            let later = start.addingTimeInterval(86_400)
+            let second = try #require(try await server.service.sessions(account: "ann").first).contacts
+            #expect(second.filter { $0.lastAt == later }.map(\.type).contains("StepV1"))
+            #expect(second.allSatisfy { $0.firstAt == start })
+            clock.advance(days: 1)
+            let body = try WireFormat.encode(SyncForgetRequest(types: [try #require(SyncType("RecipeV2"))]))
+            #expect(await server.service.forget(body, token: device.token).status == 204)
+            let third = try #require(try await server.service.sessions().first).contacts
+            #expect(third.first { $0.type == "RecipeV2" }?.lastAt == start.addingTimeInterval(2 * 86_400))
+            // A row from an earlier version of the server has no times.
+            try await server.execute("UPDATE sync_checkpoint SET createdAt = 0, updatedAt = 0")
+            let none = try #require(try await server.service.sessions().first).contacts
+            #expect(none == types.map { .init(type: $0, firstAt: nil, lastAt: nil) })
+        }
+    }
+
     @Test("The database stores only the hash of a token")
     func hashed() async throws {
         try await TestServer.run { server in

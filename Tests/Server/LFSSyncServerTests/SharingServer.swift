@@ -58,6 +58,8 @@ final class Person {
     let id: String
     let server: TestServer
     let device: TestDevice
+    /// The types that the device asks for.
+    var types = SharingServer.types
     /// The rows by scope and name, such as `File f1`. The key of the own scope is empty.
     var rows: [String: [String: SyncRow]] = [:]
     /// The rows that the current full resync has brought, by place. The resync ends with the deletion of the others.
@@ -78,7 +80,7 @@ final class Person {
     @discardableResult func sync(
         cutAfter limit: Int? = nil, acknowledging: Bool = true, meanwhile: (() async throws -> Void)? = nil
     ) async throws -> [String] {
-        var lines = try await device.lines(types: SharingServer.types)
+        var lines = try await device.lines(types: types)
         try await meanwhile?()
         if let limit { lines = Array(lines.prefix(limit)) }
         var story: [String] = []

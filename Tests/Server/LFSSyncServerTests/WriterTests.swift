@@ -201,7 +201,8 @@ struct WriterTests {
                     try db.firstText("SELECT head FROM sync_scope WHERE id = ?1", arguments: [.text(scope.description)])
                 )
                 try CheckpointTable.restart(
-                    [(.init(type, scope: scope), try #require(SyncPosition(head)))], reason: .operator, of: session, db)
+                    [(.init(type, scope: scope), try #require(SyncPosition(head)))], reason: .operator, of: session,
+                    at: 1, db)
             }
             let delivery = try await device.delivery()
             #expect(delivery.items == ["Recipe r1"] && delivery.controls == ["SyncResetV1", "SyncCompleteV1"])

@@ -143,9 +143,10 @@ struct ServeCommand: AsyncParsableCommand {
                     + "if it is missing.")
         }
         guard secret == nil || storage != nil else { throw ValidationError("--secret needs --storage.") }
-        let isPlain = schemaFrom == nil && sharing.container.isEmpty && sharing.partners == nil && !nameAccounts
+        let isPlain = schemaFrom == nil && !sharing.isGiven && !nameAccounts
         guard isPlain || database != nil else {
-            throw ValidationError("--schema-from, --container, --partners and --name-accounts need --database.")
+            throw ValidationError(
+                "--schema-from, --container, --partners, --people and --name-accounts need --database.")
         }
         guard !syncLimits.isGiven || database != nil else {
             throw ValidationError("--requests-per-second, --stream-lifetime and --reject-stale need --database.")

@@ -48,7 +48,12 @@ struct SessionCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists sessions: id, account, day of the last request, and name of the device.")
+            abstract: "Lists sessions: id, account, day of the last request, and name of the device.",
+            discussion: """
+                An indented line for each type of rows has the time of the last contact: when the device last \
+                acknowledged new rows of the type, or started over. A '-' is a contact that an earlier version of \
+                the server has not recorded.
+                """)
 
         @OptionGroup var sync: SyncStoreOptions
         @Option(help: "The account. Without it the list has all accounts.")
@@ -56,7 +61,8 @@ struct SessionCommand: AsyncParsableCommand {
         @Flag(help: "Print one JSON object per session.")
         var json = false
 
-        private struct Line: Encodable {
+        /// A session as a JSON object.
+        struct Line: Encodable {
             let schema = 1
             let event = "session"
             let id: String
@@ -64,17 +70,42 @@ struct SessionCommand: AsyncParsableCommand {
             let device: String
             /// The day of the last request, in UTC.
             let lastRequest: String
+            let types: [TypeLine]
+
+            init(_ session: SyncSessionInfo) {
+                id = session.id
+                account = session.account
+                device = session.device
+                lastRequest = List.day(session.seenAt)
+                types = session.contacts.map {
+                    TypeLine(
+                        type: $0.type, firstContact: $0.firstAt?.formatted(.iso8601),
+                        lastContact: $0.lastAt?.formatted(.iso8601))
+                }
+            }
+        }
+
+        struct TypeLine: Encodable {
+            let type: String
+            /// The times of the first and last contact, in UTC. Nil if they are not recorded.
+            let firstContact: String?
+            let lastContact: String?
+        }
+
+        private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
+
+        /// Returns the lines about a session for a person.
+        static func lines(_ session: SyncSessionInfo) -> [String] {
+            ["\(session.id)  \(session.account)  \(day(session.seenAt))  \(session.device)"]
+                + session.contacts.map { "    \($0.type)  \($0.lastAt?.formatted(.iso8601) ?? "-")" }
         }
 
         func run() async throws {
             for session in try await sync.withService({ try await $0.sessions(account: account) }) {
-                let seen = session.seenAt.formatted(.iso8601.year().month().day())
                 if json {
-                    try Console.print(
-                        json: Line(
-                            id: session.id, account: session.account, device: session.device, lastRequest: seen))
+                    try Console.print(json: Line(session))
                 } else {
-                    Console.print("\(session.id)  \(session.account)  \(seen)  \(session.device)")
+                    for line in Self.lines(session) { Console.print(line) }
                 }
             }
         }

@@ -16,6 +16,17 @@ struct SharingOptions: ParsableArguments {
             "The table of partners and its two columns: partner:sharedByID:sharedWithID.", valueName: "table"))
     var partners: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The table of people, as in 'user': a row for each account with its name, which the members of a shared \
+            container receive. It has the text column 'name'.
+            """, valueName: "table"))
+    var people: String?
+
+    /// Indicates that the command line has one of the options.
+    var isGiven: Bool { !container.isEmpty || partners != nil || people != nil }
+
     /// Returns the schema with the sharing rules.
     func adding(to schema: SyncSchema) throws -> SyncSchema {
         var schema = schema
@@ -34,6 +45,7 @@ struct SharingOptions: ParsableArguments {
             }
             schema.partners = .init(names[0], from: names[1], to: names[2])
         }
+        if let people { schema.people = .init(people) }
         return schema
     }
 }

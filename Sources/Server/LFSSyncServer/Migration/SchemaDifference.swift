@@ -8,13 +8,15 @@ struct SchemaDifference: Sendable {
     private(set) var refusals: [String] = []
 
     /// - Parameters:
+    ///   - version: the version of the server's own tables.
     ///   - old: the current schema, or nil before the first one.
     ///   - made: the objects that the store contains.
     init(
-        from old: SyncSchema?, to new: SyncSchema, checked: CheckedSchema,
+        ofVersion version: Int64, from old: SyncSchema?, to new: SyncSchema, checked: CheckedSchema,
         made: [SchemaObject.Name: SchemaTable.Object],
         dialect: SQLDialect
     ) {
+        statements = ServerTables.additions(since: version)
         if let old {
             compare(old, new: new)
             for table in checked.tables {
@@ -47,11 +49,11 @@ struct SchemaDifference: Sendable {
         if dialect == .postgres, let stamp = made[SchemaTable.stamp], !PostgresOrder.isStamp(stamp.definition) {
             statements.append(PostgresOrder.stamp)
         }
-        if let old { settle(old, new: new) }
+        if let old { settle(old, new: new, dialect: dialect) }
     }
 
     /// Adds statements that apply new sharing rules to existing rows.
-    private mutating func settle(_ old: SyncSchema, new: SyncSchema) {
+    private mutating func settle(_ old: SyncSchema, new: SyncSchema, dialect: SQLDialect) {
         for container in new.containers where !old.containers.contains(container) {
             let account = TableSQL.quoted(container.account)
             statements.append("UPDATE \(TableSQL.quoted(container.members)) SET \(account) = \(account)")
@@ -59,6 +61,9 @@ struct SchemaDifference: Sendable {
         if let partners = new.partners, old.partners == nil {
             let from = TableSQL.quoted(partners.from)
             statements.append("UPDATE \(TableSQL.quoted(partners.table)) SET \(from) = \(from)")
+        }
+        if let people = new.people, old.people == nil {
+            statements += PeopleSQL(people: people, dialect: dialect).backfill
         }
     }
 
@@ -75,6 +80,9 @@ struct SchemaDifference: Sendable {
         }
         if let partners = old.partners, new.partners != partners {
             refusals.append("The store has partners in '\(partners.table)', but the schema does not, or differs.")
+        }
+        if let people = old.people, new.people != people {
+            refusals.append("The store has people in '\(people.table)', but the schema does not, or differs.")
         }
     }
 
@@ -100,10 +108,10 @@ struct SchemaDifference: Sendable {
             }
         }
         for column in new.columns where !old.columns.contains(where: { $0.name == column.name }) {
-            if column.isRequired, column.since == 1 {
+            if column.isNeverNull, column.defaultValue == nil {
                 refusals.append(
                     "The column '\(column.name)' of '\(old.name)' is new and never NULL, but existing rows lack it. "
-                        + "Allow NULL, or assign it to the next version with 'since'.")
+                        + "Allow NULL, give it a constant default, or assign it to the next version with 'since'.")
             }
         }
     }

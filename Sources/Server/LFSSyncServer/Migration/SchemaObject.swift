@@ -69,6 +69,7 @@ struct SchemaObject: Sendable, Hashable {
             ScopeSQL(dialect: dialect).triggers
             + schema.sharing.containers.flatMap { ContainerSQL(container: $0, dialect: dialect).triggers }
             + (schema.sharing.partners.map { PartnerSQL(partners: $0, dialect: dialect).triggers } ?? [])
+            + (schema.sharing.people.map { PeopleSQL(people: $0, dialect: dialect).triggers } ?? [])
         return (tables + removal + sharing).map { SchemaObject($0, dialect: dialect) }
     }
 }

@@ -18,6 +18,8 @@ enum SchemaTable {
 
     /// The function that gives rows their positions on PostgreSQL.
     static let stamp = SchemaObject.Name(kind: "function", name: "sync_stamp()")
+    /// The table to which a later version of the server has added columns.
+    private static let checkpoint = SchemaObject.Name(kind: "table", name: "sync_checkpoint")
 
     /// Returns the state of the store, or nil if the database contains no store.
     ///
@@ -99,11 +101,13 @@ enum SchemaTable {
             }
             try insert(object.name, source: object.source, definition: definition, db)
         }
-        guard let definition = catalog[stamp] else { return }
-        // Without a source, so that an earlier server, which does not know it by one, leaves it where it is.
-        try db.execute(
-            "UPDATE sync_object SET definition = ?1 WHERE kind = ?2 AND name = ?3",
-            arguments: [.text(definition), .text(stamp.kind), .text(stamp.name)])
+        for name in [stamp, checkpoint] {
+            guard let definition = catalog[name] else { continue }
+            // Without a source, so that an earlier server, which does not know it by one, leaves it where it is.
+            try db.execute(
+                "UPDATE sync_object SET definition = ?1 WHERE kind = ?2 AND name = ?3",
+                arguments: [.text(definition), .text(name.kind), .text(name.name)])
+        }
     }
 
     private static func insert(

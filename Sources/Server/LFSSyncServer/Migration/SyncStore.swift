@@ -89,7 +89,8 @@ public struct SyncStore: Sendable {
         let drift = SchemaTable.drift(from: state.objects, to: try SchemaCatalog.objects(db))
         guard drift.isEmpty else { throw SyncStoreError(.drift, details: drift) }
         let difference = SchemaDifference(
-            from: state.schema, to: schema, checked: checked, made: state.objects, dialect: db.dialect)
+            ofVersion: state.version, from: state.schema, to: schema, checked: checked, made: state.objects,
+            dialect: db.dialect)
         guard difference.refusals.isEmpty else { throw SyncStoreError(.destructive, details: difference.refusals) }
         return difference
     }

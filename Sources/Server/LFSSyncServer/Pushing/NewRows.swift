@@ -62,7 +62,8 @@ struct NewRows: Sendable {
         group.indexes.append(index)
         group.keys.append(mutation.key)
         for (place, column) in writer.columns.enumerated() {
-            group.columns[place].values.append(mutation.row[column.name].map(SQLValue.init) ?? .null)
+            group.columns[place].values.append(
+                mutation.row[column.name].map(SQLValue.init) ?? column.defaultValue ?? .null)
         }
         groups[mutation.type] = group
         return true
@@ -117,7 +118,7 @@ extension RowAuthorization {
     var isOwnersAlone: Bool {
         switch schema.sharing.role(of: table.name) {
         case .none, .container: true
-        case .members, .links, .partners: false
+        case .members, .links, .partners, .people: false
         }
     }
 }

@@ -8,6 +8,7 @@ import LFSWire
 /// - The owner of a container creates and changes its members. Each member may leave.
 /// - Editors create and delete links.
 /// - An account creates the rows that let another account read its rows. Either of the two may delete them.
+/// - An account changes its own row of people. The server creates it, and deletes it with the account.
 struct RowAuthorization: Sendable {
     let schema: CheckedSchema
     let table: CheckedSchema.Table
@@ -73,6 +74,11 @@ struct RowAuthorization: Sendable {
             }
             try requireAccount(mutation.row.text(partners.to), db)
             return own
+        case .people:
+            guard mutation.key == session.account else {
+                throw WireFailure(.forbidden, message: "The id of a person has to be that of this account.")
+            }
+            return own
         }
     }
 
@@ -90,7 +96,7 @@ struct RowAuthorization: Sendable {
         case .links(let container):
             try requireEditor(
                 try value(container.linkContainer, of: mutation.key, db), container: container, session: session, db)
-        case .container, .members, .partners: throw Self.refusal
+        case .container, .members, .partners, .people: throw Self.refusal
         }
     }
 
@@ -101,10 +107,13 @@ struct RowAuthorization: Sendable {
     func requireRemoving(
         _ key: String, in scope: String, session: SyncSession, _ db: any SQLConnection
     ) throws {
+        if case .people = role {
+            throw WireFailure(.forbidden, message: "The row of a person is deleted with the account.")
+        }
         if scope == session.own.description { return }
         switch role {
         case .none: try requireWriting(scope, session: session, db)
-        case .container: throw Self.refusal
+        case .container, .people: throw Self.refusal
         case .links(let container):
             try requireEditor(
                 try value(container.linkContainer, of: key, db), container: container, session: session, db)
@@ -143,7 +152,7 @@ struct RowAuthorization: Sendable {
         switch role {
         case .members(let container): other = try value(container.account, of: mutation.key, db)
         case .partners(let partners): other = try value(partners.to, of: mutation.key, db)
-        case .none, .container, .links: return
+        case .none, .container, .links, .people: return
         }
         try ScopeCount(ownedBy: session.account, db).require("This account")
         if let other, other != session.account {
@@ -203,7 +212,7 @@ struct RowAuthorization: Sendable {
     private func requireSamePlaces(_ mutation: SyncMutation, _ db: any SQLConnection) throws {
         let columns =
             switch role {
-            case .none, .container: [String]()
+            case .none, .container, .people: [String]()
             case .members(let container): [container.memberContainer, container.account]
             case .links(let container): [container.linkContainer, container.linkContent]
             case .partners(let partners): [partners.from, partners.to]

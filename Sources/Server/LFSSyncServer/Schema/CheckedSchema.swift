@@ -87,9 +87,31 @@ struct CheckedSchema: Sendable {
                 throw SyncSchemaError(
                     table.name, message: "Its column '\(column.name)' is of an unknown version.")
             }
+            try requireDefault(of: column, table: table.name)
         }
         let versions = (1...table.version).map { version in table.columns.filter { $0.since <= version } }
         return Table(table: table, typeName: typeName, versions: versions)
+    }
+
+    private static func requireDefault(
+        of column: SyncSchema.Column, table: String
+    ) throws(SyncSchemaError) {
+        let isValid =
+            switch (column.defaultValue, column.kind) {
+            case (nil, _), (.integer?, .integer), (.blob?, .blob): true
+            case (.real(let value)?, .real): value.isFinite
+            case (.text(let text)?, .text): !text.utf8.contains(0)
+            default: false
+            }
+        // Existing rows would refer to that row, which may not exist.
+        guard isValid, column.defaultValue == nil || column.parent == nil else {
+            throw SyncSchemaError(
+                table,
+                message: """
+                    The default of its column '\(column.name)' has to be of the kind \(column.kind.rawValue), and a \
+                    reference has none.
+                    """)
+        }
     }
 
     /// Sorts tables, parents first. A table may refer to itself, but two tables must not refer to each other.

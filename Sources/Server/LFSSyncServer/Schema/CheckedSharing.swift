@@ -21,10 +21,12 @@ struct CheckedSharing: Sendable {
         case members(Container)
         case links(Container)
         case partners(SyncSchema.Partners)
+        case people
     }
 
     let containers: [Container]
     let partners: SyncSchema.Partners?
+    let people: SyncSchema.People?
     private let roles: [String: Role]
 
     func role(of table: String) -> Role { roles[table] ?? .none }
@@ -34,7 +36,7 @@ struct CheckedSharing: Sendable {
         switch role(of: table) {
         case .members(let container): [container.memberContainer: container.account]
         case .links(let container): [container.linkContainer: container.linkContent]
-        case .none, .container, .partners: [:]
+        case .none, .container, .partners, .people: [:]
         }
     }
 
@@ -42,6 +44,7 @@ struct CheckedSharing: Sendable {
     func holds(_ table: String, inKind kind: String) -> Bool {
         guard let container = containers.first(where: { $0.table == kind }) else { return true }
         return [container.table, container.members, container.links, container.content].contains(table)
+            || table == people?.table
     }
 
     /// Validates the sharing rules of a schema.
@@ -77,8 +80,18 @@ struct CheckedSharing: Sendable {
                     message: "It cannot be the table of partners. Use a separate table with two different columns.")
             }
         }
+        if let people = schema.people {
+            try Self.require(people, schema: schema)
+            guard !containers.contains(where: { $0.content == people.table }),
+                roles.updateValue(.people, forKey: people.table) == nil
+            else {
+                throw SyncSchemaError(
+                    people.table, message: "It cannot be the table of people, because it is part of a container.")
+            }
+        }
         self.roles = roles
         self.containers = containers
+        people = schema.people
         partners = schema.partners
     }
 
@@ -111,6 +124,24 @@ struct CheckedSharing: Sendable {
             throw SyncSchemaError(name, message: "It is to be shared but is not among the tables. Add it.")
         }
         return table
+    }
+
+    private static func require(_ people: SyncSchema.People, schema: SyncSchema) throws(SyncSchemaError) {
+        let table = try table(people.table, schema: schema)
+        guard table.columns.contains(where: { $0.name == people.name && $0.kind == .text && $0.since == 1 }) else {
+            throw SyncSchemaError(
+                table.name, message: "It needs the text column '\(people.name)' for an account's name.")
+        }
+        for column in table.columns where column.name != people.name {
+            guard column.parent == nil, !column.isRequired || column.defaultValue != nil else {
+                throw SyncSchemaError(
+                    table.name,
+                    message: """
+                        It cannot be the table of people, because its column '\(column.name)' is never NULL or \
+                        refers to another table. Store a picture as a small BLOB or as a URL.
+                        """)
+            }
+        }
     }
 
     private static func requireText(_ name: String, in table: SyncSchema.Table) throws(SyncSchemaError) {

@@ -1,11 +1,21 @@
 /// The SQL of the server's own tables, besides those of the devices.
 enum ServerTables {
     /// The version of the tables below. A server does not use a store that a newer one has created.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// Returns statements that create the tables and their functions.
     static func scripts(_ dialect: SQLDialect) -> [String] {
         [dialect.tables(script)] + (dialect == .postgres ? [PostgresOrder.script] : [])
+    }
+
+    /// Returns statements that add to a store of an earlier server what the tables below have.
+    ///
+    /// - Parameter version: the version of the store.
+    static func additions(since version: Int64) -> [String] {
+        guard version < 3 else { return [] }
+        return ["createdAt", "updatedAt"].map {
+            "ALTER TABLE sync_checkpoint ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"
+        }
     }
 
     /// Returns statements that create the additions of version 2: objects whose files were deleted, until the storage
@@ -108,6 +118,10 @@ enum ServerTables {
             begunAt TEXT NOT NULL DEFAULT '',
             -- The reason for a full resync, until the device has acknowledged a part of it. Otherwise NULL.
             resetReason TEXT,
+            -- Milliseconds since 1970: when the session began the type, and when it last acknowledged or began it. 0 if
+            -- an earlier server has recorded neither.
+            createdAt BIGINT NOT NULL DEFAULT 0,
+            updatedAt BIGINT NOT NULL DEFAULT 0,
             PRIMARY KEY (sessionID, scopeID, typeName)
         ) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS sync_tombstone (

@@ -1,4 +1,5 @@
 import GRDB
+import LFSWire
 
 extension SyncSchema {
     /// Reads the schema of an app's database. Besides `lfs_file`, it contains the tables for which
@@ -33,11 +34,15 @@ extension SyncSchema {
         }
         let parents = try db.foreignKeys(on: name).filter { $0.mapping.count == 1 && $0.mapping[0].destination == "id" }
         let actions = try actions(name, db)
+        let since = try versions(name, db)
         let columns = try db.columns(in: name).filter { $0.name != "id" }.map { column in
             let parent = parents.first { $0.mapping[0].origin == column.name }
+            let kind = kind(column.type)
             return Column(
-                column.name, kind: kind(column.type), isRequired: column.isNotNull,
-                parent: parent.map { Parent($0.destinationTable, onDelete: actions[column.name] ?? .noAction) })
+                column.name, kind: kind, isRequired: column.isNotNull,
+                parent: parent.map { Parent($0.destinationTable, onDelete: actions[column.name] ?? .noAction) },
+                since: since[column.name] ?? 1,
+                defaultValue: parent == nil ? column.defaultValueSQL.flatMap { value($0, kind: kind) } : nil)
         }
         return Table(name, columns: columns)
     }
@@ -52,6 +57,30 @@ extension SyncSchema {
             case "SET NULL": actions[column] = .setNull
             default: actions[column] = .noAction
             }
+        }
+    }
+
+    /// Returns the first version with each column that version 1 of the rows lacks.
+    private static func versions(_ table: String, _ db: Database) throws -> [String: Int] {
+        // Apps with an earlier version of LFS have only version 1.
+        guard try db.columns(in: "lfs_sync_table").contains(where: { $0.name == "since" }) else { return [:] }
+        let sql = "SELECT e.key, e.value FROM lfs_sync_table t, json_each(t.since) e WHERE t.name = ?"
+        return try Row.fetchAll(db, sql: sql, arguments: [table]).reduce(into: [:]) { versions, row in
+            guard let column = String.fromDatabaseValue(row[0]) else { return }
+            versions[column] = Int.fromDatabaseValue(row[1])
+        }
+    }
+
+    /// Returns the constant of a default, as the column stores it. Nil for another default and for NULL.
+    private static func value(_ literal: String, kind: Column.Kind) -> SQLValue? {
+        switch (SyncValue(literal: literal), kind) {
+        case (.integer(let number)?, .integer): .integer(number)
+        case (.integer(let number)?, .real): .real(Double(number))
+        case (.integer(let number)?, .text): .text("\(number)")
+        case (.real(let number)?, .real): .real(number)
+        case (.text(let text)?, .text): .text(text)
+        case (.blob(let bytes)?, .blob): .blob(bytes)
+        default: nil
         }
     }
 

@@ -73,4 +73,27 @@ extension SyncSchema {
             self.to = to
         }
     }
+
+    /// A table with a row for each account: its name, and what else others may see, such as a picture.
+    ///
+    /// The row of an account has the account's id. The server creates it together with the account, with the account's
+    /// name. The devices of the account change it. Each account that may read a shared container receives the rows of
+    /// all others that may read it. The row is deleted with the account.
+    ///
+    /// ```swift
+    /// People("user")
+    /// ```
+    public struct People: Sendable, Hashable, Codable {
+        /// The name of the table. Its columns refer to no other table, because others do not receive those rows. All
+        /// columns except `name` may be NULL or have a default.
+        public var table: String
+        /// The text column with the name of the account.
+        public var name: String
+
+        /// Creates the table of people from its name and the column of the account's name.
+        public init(_ table: String, name: String = "name") {
+            self.table = table
+            self.name = name
+        }
+    }
 }

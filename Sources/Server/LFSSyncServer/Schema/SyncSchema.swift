@@ -6,6 +6,8 @@ public struct SyncSchema: Sendable, Hashable, Codable {
     public var containers: [SharedContainer]
     /// The table that lets accounts read all rows of another one, or nil if no account may do so.
     public var partners: Partners?
+    /// The table of people, from which members of a shared container learn each other's names. Nil for none.
+    public var people: People?
 
     /// A table of the devices that the server has as well.
     public struct Table: Sendable, Hashable, Codable {
@@ -48,6 +50,8 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         public var parent: Parent?
         /// The first version of the table's rows that contains the column.
         public var since: Int
+        /// The value of the column in rows of devices whose app lacks it. Nil for NULL.
+        public var defaultValue: SQLValue?
 
         /// Creates a column. By default it may be NULL, refers to no table, and belongs to the first version.
         ///
@@ -57,15 +61,23 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         ///   - isRequired: true if the column is never NULL.
         ///   - parent: the table to which the column refers, or nil.
         ///   - since: the first version of the table's rows that contains the column.
+        ///   - defaultValue: a value of that kind for rows of devices whose app lacks the column, as in the app's own
+        ///     table. A column that is never NULL needs it, if it is added to an existing table.
         public init(
-            _ name: String, kind: Kind, isRequired: Bool = false, parent: Parent? = nil, since: Int = 1
+            _ name: String, kind: Kind, isRequired: Bool = false, parent: Parent? = nil, since: Int = 1,
+            defaultValue: SQLValue? = nil
         ) {
             self.name = name
             self.kind = kind
             self.isRequired = isRequired
             self.parent = parent
             self.since = since
+            self.defaultValue = defaultValue
         }
+
+        /// True if no row of the server has NULL in the column. Without a default, rows of devices with an older
+        /// version have NULL.
+        var isNeverNull: Bool { isRequired && (since == 1 || defaultValue != nil) }
     }
 
     /// A reference to a row, with the effect of deleting that row.
@@ -96,10 +108,14 @@ public struct SyncSchema: Sendable, Hashable, Codable {
     ///   - tables: the tables besides `lfs_file`, which every schema has.
     ///   - containers: the containers that accounts share.
     ///   - partners: the table that lets accounts read all rows of another one, or nil.
-    public init(tables: [Table] = [], containers: [SharedContainer] = [], partners: Partners? = nil) {
+    ///   - people: the table of people, or nil.
+    public init(
+        tables: [Table] = [], containers: [SharedContainer] = [], partners: Partners? = nil, people: People? = nil
+    ) {
         self.tables = [.files] + tables
         self.containers = containers
         self.partners = partners
+        self.people = people
     }
 }
 

@@ -23,7 +23,7 @@ extension TableSQL {
             case .text: text
             case .blob: "BYTEA"
             }
-        return "\(quoted(column.name)) \(type)" + constraints(column)
+        return "\(quoted(column.name)) \(type)" + constraints(column, dialect: .postgres)
     }
 
     /// Returns the query of ``ownPage(version:)``. Each half has its own order and limit. Otherwise PostgreSQL would

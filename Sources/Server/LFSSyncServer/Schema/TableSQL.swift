@@ -1,3 +1,4 @@
+import LFSSystem
 import LFSWire
 
 /// The statements of one synced table, in the dialect of one database.
@@ -13,6 +14,18 @@ struct TableSQL: Sendable {
 
     /// Returns a text as an SQL literal. Names of tables and columns contain no quotes.
     static func literal(_ text: String) -> String { "'\(text)'" }
+
+    private static func literal(_ value: SQLValue, dialect: SQLDialect) -> String {
+        switch value {
+        case .null: return "NULL"
+        case .integer(let number): return "\(number)"
+        case .real(let number): return "\(number)"
+        case .text(let text): return "'" + text.replacing("'", with: "''") + "'"
+        case .blob(let bytes):
+            let digits = ContentHash.hex(of: bytes)
+            return dialect == .sqlite ? "x'\(digits)'" : "'\\x\(digits)'::bytea"
+        }
+    }
 
     // MARK: Creation
 
@@ -49,15 +62,14 @@ struct TableSQL: Sendable {
     func column(_ column: SyncSchema.Column) -> String {
         if dialect == .postgres { return Self.postgresColumn(column) }
         let quoted = Self.quoted(column.name)
-        return "\(quoted) \(Self.type(column.kind))" + Self.constraints(column)
+        return "\(quoted) \(Self.type(column.kind))" + Self.constraints(column, dialect: .sqlite)
             + " CHECK (\(quoted) IS NULL OR \(Self.check(column.kind, column: quoted)))"
     }
 
     /// Returns the constraints of a column in both dialects.
-    static func constraints(_ column: SyncSchema.Column) -> String {
-        var text = ""
-        // Rows of devices with an older version lack the column.
-        if column.isRequired, column.since == 1 { text += " NOT NULL" }
+    static func constraints(_ column: SyncSchema.Column, dialect: SQLDialect) -> String {
+        var text = column.isNeverNull ? " NOT NULL" : ""
+        if let value = column.defaultValue { text += " DEFAULT \(literal(value, dialect: dialect))" }
         if let parent = column.parent {
             text += " REFERENCES \(quoted(parent.table))(id)"
             switch parent.onDelete {

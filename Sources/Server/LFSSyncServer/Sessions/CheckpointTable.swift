@@ -5,10 +5,12 @@ enum CheckpointTable {
     /// Records what a device has received. The furthest position of each type and scope wins, so a late batch takes
     /// nothing back. Tokens of another epoch or of an unknown type have no effect.
     ///
-    /// - Parameter types: the existing types.
+    /// - Parameters:
+    ///   - types: the existing types.
+    ///   - now: milliseconds since 1970.
     /// - Throws: ``AckFailure``, also for a position that no row has reached.
     static func apply(
-        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, _ db: any SQLConnection
+        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, at now: Int64, _ db: any SQLConnection
     ) throws {
         if session.has(batch) { return }
         // A device that has started over continues with its own batch number.
@@ -22,11 +24,11 @@ enum CheckpointTable {
             switch token.place.type.description {
             case SyncLine.Name.complete: break
             case SyncLine.Name.reset:
-                try restart(session, db)
+                try restart(session, at: now, db)
                 // The other tokens of the batch belong to the previous epoch.
                 return try note(batch, of: session, db)
             case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session: session, db)
-            case let type where types.contains(type): try advance(token, of: session, db)
+            case let type where types.contains(type): try advance(token, of: session, at: now, db)
             default: break
             }
         }
@@ -42,18 +44,19 @@ enum CheckpointTable {
     /// Records that segments have started. From then on, their rows may be on the device, acknowledged or not. The
     /// device must therefore be informed when it may no longer read their scope.
     static func begin(
-        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, _ db: any SQLConnection
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, at now: Int64,
+        _ db: any SQLConnection
     ) throws {
         for leg in legs {
             try db.execute(
                 """
-                INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, begunAt)
-                SELECT s.id, ?2, ?3, '', ?4 FROM sync_session s WHERE s.id = ?1 AND s.epoch = ?5
+                INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, begunAt, createdAt, updatedAt)
+                SELECT s.id, ?2, ?3, '', ?4, ?6, ?6 FROM sync_session s WHERE s.id = ?1 AND s.epoch = ?5
                 ON CONFLICT (sessionID, scopeID, typeName) DO NOTHING
                 """,
                 arguments: [
                     .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
-                    .text(leg.head.text), .integer(session.epoch),
+                    .text(leg.head.text), .integer(session.epoch), .integer(now),
                 ])
         }
     }
@@ -61,23 +64,25 @@ enum CheckpointTable {
     /// Makes a device start segments over, in a new epoch. An ack that is still on its way has no effect on them.
     static func restart(
         _ legs: [(place: SyncToken.Place, head: SyncPosition)], reason: SyncReset.Reason, of session: SyncSession,
-        _ db: any SQLConnection
+        at now: Int64, _ db: any SQLConnection
     ) throws {
         for leg in legs {
             try db.execute(
                 """
-                UPDATE sync_checkpoint SET position = '', begunAt = ?4, resetReason = ?5
+                UPDATE sync_checkpoint SET position = '', begunAt = ?4, resetReason = ?5, updatedAt = ?6
                 WHERE sessionID = ?1 AND scopeID = ?2 AND typeName = ?3
                 """,
                 arguments: [
                     .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
-                    .text(leg.head.text), .text(reason.rawValue),
+                    .text(leg.head.text), .text(reason.rawValue), .integer(now),
                 ])
         }
         try db.execute("UPDATE sync_session SET epoch = epoch + 1 WHERE id = ?1", arguments: [.text(session.id)])
     }
 
-    private static func advance(_ token: SyncToken, of session: SyncSession, _ db: any SQLConnection) throws {
+    private static func advance(
+        _ token: SyncToken, of session: SyncSession, at now: Int64, _ db: any SQLConnection
+    ) throws {
         let scope = SQLValue.text(token.place.scope.description)
         let granted = """
             SELECT s.head FROM sync_scope s JOIN sync_grant g ON g.scopeID = s.id WHERE s.id = ?1 AND g.accountID = ?2
@@ -89,17 +94,22 @@ enum CheckpointTable {
         guard token.position.text <= head else { throw AckFailure.newerDevice }
         try db.execute(
             """
-            INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, resetReason = NULL
+            INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, createdAt, updatedAt)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE
+            SET position = excluded.position, resetReason = NULL, updatedAt = excluded.updatedAt
             WHERE sync_checkpoint.position < excluded.position
             """,
-            arguments: [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
+            arguments: [
+                .text(session.id), scope, .text(token.place.type.description), .text(token.position.text),
+                .integer(now),
+            ])
     }
 
     /// Records that the device has started over, with its positions and the numbers of its mutations. Any number may be
     /// the next.
-    private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
-        try forget(nil, of: session, db)
+    private static func restart(_ session: SyncSession, at now: Int64, _ db: any SQLConnection) throws {
+        try forget(nil, of: session, at: now, db)
         try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", arguments: [.text(session.id)])
         try db.execute(
             """
@@ -136,18 +146,40 @@ enum CheckpointTable {
 
     /// Makes the session start some types over, or all types. The record that it had started them stays, because their
     /// rows may be on the device when it loses the right to them.
-    static func forget(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
+    static func forget(
+        _ types: [SyncType]?, of session: SyncSession, at now: Int64, _ db: any SQLConnection
+    ) throws {
         let sql = """
-            UPDATE sync_checkpoint SET position = '', resetReason = NULL,
+            UPDATE sync_checkpoint SET position = '', resetReason = NULL, updatedAt = ?2,
                 begunAt = coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')
             WHERE sessionID = ?1
             """
         guard let types else {
-            try db.execute(sql, arguments: [.text(session.id)])
+            try db.execute(sql, arguments: [.text(session.id), .integer(now)])
             return
         }
         for type in types {
-            try db.execute(sql + " AND typeName = ?2", arguments: [.text(session.id), .text(type.description)])
+            try db.execute(
+                sql + " AND typeName = ?3",
+                arguments: [.text(session.id), .integer(now), .text(type.description)])
+        }
+    }
+
+    /// Returns the times at which a session began its types and last reported something of them, sorted by type.
+    static func contacts(ofSession id: String, _ db: any SQLConnection) throws -> [SyncSessionInfo.Contact] {
+        var times: [String: (first: Int64, last: Int64)] = [:]
+        let sql = "SELECT typeName, createdAt, updatedAt FROM sync_checkpoint WHERE sessionID = ?1"
+        try db.query(sql, arguments: [.text(id)]) { row in
+            guard let type = try row.text(0), let createdAt = try row.integer(1), let updatedAt = try row.integer(2)
+            else { throw SQLFailure(.unusable, message: "A row of sync_checkpoint lacks a value.") }
+            let known = times[type] ?? (createdAt, updatedAt)
+            times[type] = (min(known.first, createdAt), max(known.last, updatedAt))
+            return true
+        }
+        return times.sorted { $0.key < $1.key }.map { type, times in
+            SyncSessionInfo.Contact(
+                type: type, firstAt: times.first > 0 ? Milliseconds.date(times.first) : nil,
+                lastAt: times.last > 0 ? Milliseconds.date(times.last) : nil)
         }
     }
 }

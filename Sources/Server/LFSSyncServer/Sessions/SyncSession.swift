@@ -184,7 +184,15 @@ enum SessionTable {
     }
 
     static func list(account name: String?, _ db: any SQLConnection) throws -> [SyncSessionInfo] {
-        var found: [SyncSessionInfo] = []
+        struct Entry {
+            let id: String
+            let account: String
+            let device: String
+            let createdAt: Int64
+            let seenAt: Int64
+            let expiresAt: Int64?
+        }
+        var found: [Entry] = []
         let sql = """
             SELECT s.id, a.name, s.name, s.createdAt, s.seenAt, s.expiresAt
             FROM sync_session s JOIN sync_account a ON a.id = s.accountID ORDER BY a.name, s.createdAt, s.id
@@ -195,12 +203,18 @@ enum SessionTable {
             else { throw SQLFailure(.unusable, message: "A row of sync_session lacks a value.") }
             guard name == nil || name == account else { return true }
             found.append(
-                SyncSessionInfo(
-                    id: id, account: account, device: device, createdAt: Milliseconds.date(createdAt),
-                    seenAt: Milliseconds.date(seenAt), expiresAt: try row.integer(5).map(Milliseconds.date)))
+                Entry(
+                    id: id, account: account, device: device, createdAt: createdAt, seenAt: seenAt,
+                    expiresAt: try row.integer(5)))
             return true
         }
-        return found
+        return try found.map { entry in
+            SyncSessionInfo(
+                id: entry.id, account: entry.account, device: entry.device,
+                createdAt: Milliseconds.date(entry.createdAt), seenAt: Milliseconds.date(entry.seenAt),
+                expiresAt: entry.expiresAt.map(Milliseconds.date),
+                contacts: try CheckpointTable.contacts(ofSession: entry.id, db))
+        }
     }
 
     /// Removes expired sessions.

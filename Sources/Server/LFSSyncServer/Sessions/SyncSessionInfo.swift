@@ -15,6 +15,19 @@ public struct SyncSessionInfo: Sendable, Hashable {
     public let seenAt: Date
     /// The time at which the session expires, or nil if it lasts until it is revoked.
     public let expiresAt: Date?
+    /// The contacts of the device by the types of rows that it receives, sorted by type.
+    public let contacts: [Contact]
+
+    /// The times at which a device received rows of one type, in all scopes together.
+    public struct Contact: Sendable, Hashable {
+        /// The type and version of the rows, such as `RecipeV2`.
+        public let type: String
+        /// The time of the first stream with the type. Nil if an earlier version of the server has not recorded it.
+        public let firstAt: Date?
+        /// The time when the device last acknowledged new rows of the type, or started over. Nil if it has not done so
+        /// since an earlier version of the server.
+        public let lastAt: Date?
+    }
 }
 
 /// Conversions to milliseconds since 1970, in which the tables store times.

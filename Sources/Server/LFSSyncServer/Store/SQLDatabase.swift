@@ -144,7 +144,7 @@ public protocol SQLRow {
 }
 
 /// A value for an argument of a statement.
-public enum SQLValue: Hashable, Sendable {
+public enum SQLValue: Hashable, Sendable, Codable {
     /// NULL.
     case null
     /// A whole number.

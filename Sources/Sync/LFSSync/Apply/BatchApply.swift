@@ -11,7 +11,8 @@ struct BatchApply: Sendable {
 
     init(_ tables: [SyncedTable]) {
         self.tables = tables
-        byType = Dictionary(tables.map { ($0.type, $0) }, uniquingKeysWith: { first, _ in first })
+        byType = Dictionary(
+            tables.flatMap { table in table.types.map { ($0, table) } }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The result of a batch.

@@ -40,8 +40,8 @@ extension Outbox {
         case .unknownType: return table.name
         case .unknownColumn, .invalidRequest:
             // All servers so far use this text. Older servers have no code for this refusal.
-            let start = "'\(table.type)' has no column '"
-            guard failure.message.hasPrefix(start) else { return nil }
+            let starts = table.types.map { "'\($0)' has no column '" }
+            guard let start = starts.first(where: failure.message.hasPrefix) else { return nil }
             let column = failure.message.dropFirst(start.count).prefix { $0 != "'" }
             return table.columns.contains(String(column)) ? "\(table.name).\(column)" : nil
         case .missing:

@@ -161,7 +161,7 @@ enum Outbox {
         let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
         let columns: [String]
         if operation == .put {
-            columns = table.columns
+            columns = try table.columns(ofNew: key, db)
         } else {
             let names = try names(in: changed, db)
             columns = table.columns.filter(names.contains)

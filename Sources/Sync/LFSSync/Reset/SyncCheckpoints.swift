@@ -59,30 +59,34 @@ enum SyncCheckpoints {
     static func isPast(
         _ position: SyncPosition, of table: String, tables: [SyncedTable], _ db: Database
     ) throws -> Bool {
-        guard let own = try ownScope(db), let type = tables.first(where: { $0.name == table })?.type else {
+        guard let own = try ownScope(db), let types = tables.first(where: { $0.name == table })?.types else {
             return false
         }
         let sql = "SELECT token FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?"
-        let token = try String.fetchOne(
-            db.cachedStatement(sql: sql), arguments: [type.description, own.description])
-        return token.flatMap { SyncToken($0) }.map { position <= $0.position } ?? false
+        return try types.contains { type in
+            let token = try String.fetchOne(
+                db.cachedStatement(sql: sql), arguments: [type.description, own.description])
+            return token.flatMap { SyncToken($0) }.map { position <= $0.position } ?? false
+        }
     }
 
     /// Returns a query for the latest token that a type has ever reached in a scope. The alias `c` has the scope.
     ///
     /// - Parameters:
+    ///   - types: the versions of the type. The positions of a scope are the same for all of them.
     ///   - scope: a query for the scope. If it finds no scope, that of the account's own rows is used.
     ///   - condition: an SQL condition that must hold for a token to be found.
-    static func token(of type: SyncType, in scope: String, where condition: String) -> String {
-        // The text order of tokens of one type and scope is the order of their positions. The exception is a token at
-        // the start, which sorts last.
-        """
-        SELECT c.token FROM (SELECT * FROM lfs_sync_seen UNION ALL
-                SELECT type, scope, token FROM lfs_sync_checkpoint) c
-            WHERE c.type = '\(type)' AND c.scope = coalesce((\(scope)), (SELECT account FROM lfs_sync_state))
-                AND \(condition)
-            ORDER BY c.token LIKE '%||%', c.token DESC LIMIT 1
-        """
+    static func token(of types: [SyncType], in scope: String, where condition: String) -> String {
+        let names = types.map { "'\($0)'" }.joined(separator: ", ")
+        // After the type, the text order of tokens of one scope is the order of their positions. The exception is a
+        // token at the start, which sorts last.
+        return """
+            SELECT c.token FROM (SELECT * FROM lfs_sync_seen UNION ALL
+                    SELECT type, scope, token FROM lfs_sync_checkpoint) c
+                WHERE c.type IN (\(names)) AND c.scope = coalesce((\(scope)), (SELECT account FROM lfs_sync_state))
+                    AND \(condition)
+                ORDER BY c.token LIKE '%||%', substr(c.token, length(c.type) + 1) DESC LIMIT 1
+            """
     }
 
     /// Keeps the reached tokens as base versions for the time after a full resync.

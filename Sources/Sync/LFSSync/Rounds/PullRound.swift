@@ -88,7 +88,7 @@ struct PullRound: Sendable {
                 try own == nil && Self.isEmpty(tables, db)
             )
         }
-        var request = SyncStreamRequest(types: tables.map { [$0.type] }, acks: last, resets: resets, isLive: isLive)
+        var request = SyncStreamRequest(types: tables.map(\.types), acks: last, resets: resets, isLive: isLive)
         request.account = own
         request.isEmpty = isEmpty
         return Request(request: request, turn: turn)

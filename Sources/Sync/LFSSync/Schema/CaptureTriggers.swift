@@ -42,7 +42,7 @@ struct CaptureTriggers {
     func seen(ofKey key: String) -> String {
         let scope = MemberTable.scope(table.name, key: key)
         let come = SyncCheckpoints.token(
-            of: table.type, in: scope, where: "NOT \(ParkedTable.contains(table.name, scope: "c.scope", key: key))")
+            of: table.types, in: scope, where: "NOT \(ParkedTable.contains(table.name, scope: "c.scope", key: key))")
         let waiting = "FROM lfs_sync_outbox WHERE tableName = \(literal) AND key = \(key)"
         return """
             CASE WHEN EXISTS (SELECT 1 \(waiting)) THEN (SELECT base \(waiting) ORDER BY id DESC LIMIT 1)

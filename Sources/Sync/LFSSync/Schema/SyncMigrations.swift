@@ -10,20 +10,37 @@ extension DatabaseMigrator {
         }
         registerMigration("lfs.sync.v2") { db in
             try db.execute(sql: SyncTables.waiting)
-            // The triggers of the tables have changed as well.
-            for name in try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table") {
-                do {
-                    try SyncedTable.install(name, in: db)
-                } catch is SyncError {
-                    // The table no longer exists or can no longer be synced. `SyncClient.open` reports that.
-                }
-            }
+            try SyncTables.reinstall(db)
+        }
+        registerMigration("lfs.sync.v3") { db in
+            try db.execute(sql: SyncTables.versions)
+            try SyncTables.reinstall(db)
         }
     }
 }
 
 /// The SQL of the tables that sync keeps in the app's database. These tables are not synced.
 enum SyncTables {
+    /// Creates the triggers of all installed tables again, after a migration that has changed them.
+    static func reinstall(_ db: Database) throws {
+        for name in try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table") {
+            do {
+                try SyncedTable.install(name, in: db)
+            } catch is SyncError {
+                // The table no longer exists or can no longer be synced. `SyncClient.open` reports that.
+            }
+        }
+    }
+
+    /// The additions of version 3.
+    static let versions = """
+        -- The newest version of the rows that this app knows.
+        ALTER TABLE lfs_sync_table ADD COLUMN version INTEGER NOT NULL DEFAULT 1
+            CHECK (typeof(version) = 'integer' AND version BETWEEN 1 AND 999);
+        -- The first version with each column that version 1 lacks, as a JSON object.
+        ALTER TABLE lfs_sync_table ADD COLUMN since TEXT NOT NULL DEFAULT '{}' CHECK (typeof(since) = 'text');
+        """
+
     /// The additions of version 2.
     static let waiting = """
         -- The table or `table.column` that the server lacks for this change. NULL if the change can be sent.

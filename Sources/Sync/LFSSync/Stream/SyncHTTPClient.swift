@@ -44,8 +44,8 @@ struct SyncHTTPClient: Sendable {
     }
 
     /// Returns digests of the rows that the account may read.
-    func digests(_ types: [SyncType], of own: SyncScope?) async throws -> [SyncDigest] {
-        var request = SyncStreamRequest(types: types.map { [$0] })
+    func digests(_ types: [[SyncType]], of own: SyncScope?) async throws -> [SyncDigest] {
+        var request = SyncStreamRequest(types: types)
         request.account = own
         let response = try await send(
             "/v1/sync/digest", try WireFormat.encode(request), reply: .bytes(limit: 8 << 20), type: "application/json")
@@ -193,9 +193,14 @@ struct SyncHTTPClient: Sendable {
 
         let types: [TypeEntry]
 
-        /// Returns the column names of a type, or nil for a type that the server does not share.
-        func columns(of type: SyncType) -> Set<String>? {
-            types.first { $0.type == type.description }.map { Set($0.columns.map(\.name)) }
+        /// Returns the best version of a table's rows that both sides know, with the names of its columns. Nil for a
+        /// table that the server does not share.
+        func best(of table: SyncedTable) -> (type: SyncType, columns: Set<String>)? {
+            for type in table.types {
+                guard let entry = types.first(where: { $0.type == type.description }) else { continue }
+                return (type, Set(entry.columns.map(\.name)))
+            }
+            return nil
         }
     }
 

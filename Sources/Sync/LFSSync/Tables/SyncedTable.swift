@@ -7,7 +7,18 @@ public struct SyncedTable: Sendable, Hashable {
     public let name: String
     /// The synced columns in their order, without the primary key.
     let columns: [String]
-    let type: SyncType
+    /// The newest version of the rows that this app knows.
+    private(set) var type: SyncType
+    /// The columns that the first version lacks, by name.
+    private let laterColumns: [String: LaterColumn]
+
+    /// A column that an earlier version of the rows lacks.
+    private struct LaterColumn: Sendable, Hashable {
+        /// The first version with the column.
+        let since: Int
+        /// The default as an SQL literal, or nil if it is not constant.
+        let defaultLiteral: String?
+    }
 
     static let keyColumn = "id"
 
@@ -66,7 +77,72 @@ public struct SyncedTable: Sendable, Hashable {
         }
         self.name = name
         columns = name == SyncType.fileTable ? FileColumns.shared : found.map(\.name).filter { $0 != Self.keyColumn }
-        type = SyncType(name: typeName, version: 1)
+        let versions = try SyncedVersions(of: name, db)
+        type = SyncType(name: typeName, version: versions.newest)
+        laterColumns = versions.since.reduce(into: [:]) { later, entry in
+            guard let column = found.first(where: { $0.name == entry.key }) else { return }
+            let text = column.defaultValueSQL ?? "NULL"
+            later[entry.key] = LaterColumn(
+                since: entry.value, defaultLiteral: SyncValue(literal: text) == nil ? nil : text)
+        }
+    }
+
+    /// The versions of the rows that this app knows, the newest first.
+    var types: [SyncType] {
+        stride(from: type.version, through: 1, by: -1).map { SyncType(name: type.name, version: $0) }
+    }
+
+    /// Returns the table for a server that has only an earlier version of its rows.
+    func limited(to type: SyncType) -> SyncedTable {
+        var table = self
+        table.type = type
+        return table
+    }
+
+    /// Returns the columns to send of a new row. It leaves out columns that the version lacks if they have their
+    /// defaults, because a server with a newer version fills in the same values.
+    func columns(ofNew key: String, _ db: Database) throws -> [String] {
+        let later = laterColumns.filter { $0.value.since > type.version }
+        if later.isEmpty { return columns }
+        return try columns.filter { column in
+            guard let later = later[column] else { return true }
+            guard let literal = later.defaultLiteral else { return true }
+            let sql = """
+                SELECT \(column.quotedDatabaseIdentifier) IS \(literal) FROM \(name.quotedDatabaseIdentifier)
+                WHERE id = ?
+                """
+            return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [key]) != true
+        }
+    }
+}
+
+/// The versions of a table's rows, as stored in `lfs_sync_table`.
+struct SyncedVersions {
+    /// The version of the last install.
+    var newest = 1
+    /// The first version with each column that version 1 lacks.
+    var since: [String: Int] = [:]
+
+    /// Creates the versions of a table that is not installed yet.
+    init() {}
+
+    /// Reads the versions of a table. A table that is not installed has only version 1.
+    init(of name: String, _ db: Database) throws {
+        // The first two migrations install tables before the third one adds the columns.
+        guard try Self.areStored(db) else { return }
+        let row = try Row.fetchOne(
+            db, sql: "SELECT version, since FROM lfs_sync_table WHERE name = ?", arguments: [name])
+        guard let row else { return }
+        newest = row["version"]
+        let object: String = row["since"]
+        for pair in try Row.fetchAll(db, sql: "SELECT key, value FROM json_each(?)", arguments: [object]) {
+            guard let column = String.fromDatabaseValue(pair["key"]) else { continue }
+            since[column] = Int.fromDatabaseValue(pair["value"])
+        }
+    }
+
+    static func areStored(_ db: Database) throws -> Bool {
+        try db.columns(in: "lfs_sync_table").contains { $0.name == "since" }
     }
 }
 

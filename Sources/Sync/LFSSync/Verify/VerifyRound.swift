@@ -24,7 +24,12 @@ struct VerifyRound: Sendable {
     /// may show as differences.
     func compare() async throws -> [Place: Pair] {
         let own = try await runner.read { try SyncCheckpoints.ownScope($0) }
-        let there = try await server.digests(tables.map(\.type), of: own)
+        let digests = try await server.digests(tables.map(\.types), of: own)
+        // The server may have answered for an earlier version of a type.
+        let there = digests.map { digest in
+            let table = tables.first { $0.type.name == digest.type.name }
+            return table.map { digest.renamed(to: $0.type) } ?? digest
+        }
         let here = try await runner.read { [tables] in try LocalDigest.all(tables, $0) }
         let settled = Set(here.map(\.digest.type))
         var pairs: [Place: Pair] = [:]

@@ -1,7 +1,7 @@
 /// A digest of the rows of a type in a scope: their number, and the sum modulo 2^64 of a number for each key. It is a
 /// line of the reply to `POST …/v1/sync/digest`.
 package struct SyncDigest: Hashable, Sendable {
-    package let type: SyncType
+    package private(set) var type: SyncType
     /// The scope, or nil for the account's own scope.
     package let scope: SyncScope?
     package private(set) var count = 0
@@ -18,6 +18,13 @@ package struct SyncDigest: Hashable, Sendable {
     package mutating func add(_ number: UInt64) {
         count += 1
         sum &+= number
+    }
+
+    /// Returns the same digest for another version of the type.
+    package func renamed(to type: SyncType) -> SyncDigest {
+        var digest = self
+        digest.type = type
+        return digest
     }
 
     /// The sum as sixteen hexadecimal digits.

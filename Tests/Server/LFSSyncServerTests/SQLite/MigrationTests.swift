@@ -95,6 +95,70 @@ struct MigrationTests {
         }
     }
 
+    @Test("A new column that is never NULL gets its default in existing rows")
+    func addedDefault() async throws {
+        var new = Self.old
+        new.tables[1].columns.append(
+            .init("width", kind: .integer, isRequired: true, since: 2, defaultValue: .integer(100)))
+        try await run { path in
+            try await serve(path, schema: Self.old) { server in
+                let device = try await server.device()
+                try await device.put("RecipeV1", key: "r1", values: ["title": .text("Soup")])
+            }
+            try await serve(path, schema: new) { server in
+                let device = try await server.device()
+                let delivery = try await device.delivery(types: [try #require(SyncType("RecipeV2"))])
+                #expect(delivery.rows.map { $0["width"] } == [.integer(100)])
+            }
+            let store = try SyncStore(try SQLiteDatabase(path: path), schema: new)
+            #expect(try await store.migrate() == [])
+            try await serve(path + "2", schema: new)
+            #expect(try await shape(path) == shape(path + "2"))
+        }
+    }
+
+    @Test("A store of version 2 gets the times of checkpoints and keeps its rows")
+    func checkpointTimes() async throws {
+        try await run { path in
+            try await serve(path, schema: Self.old) { server in
+                let device = try await server.device()
+                try await device.put("RecipeV1", key: "r1", values: ["title": .text("Soup")])
+                try await device.sync(types: [try #require(SyncType("RecipeV1"))])
+                try await server.execute(
+                    """
+                    ALTER TABLE sync_checkpoint DROP COLUMN createdAt;
+                    ALTER TABLE sync_checkpoint DROP COLUMN updatedAt;
+                    UPDATE sync_object SET definition = (
+                        SELECT sql FROM sqlite_schema WHERE name = 'sync_checkpoint')
+                    WHERE name = 'sync_checkpoint';
+                    UPDATE sync_state SET schemaVersion = 2
+                    """)
+            }
+            let store = try SyncStore(try SQLiteDatabase(path: path), schema: Self.old)
+            #expect(try await store.pending().count == 2)
+            try await serve(path, schema: Self.old) { server in
+                let contacts = try #require(try await server.service.sessions().first).contacts
+                #expect(contacts == [.init(type: "RecipeV1", firstAt: nil, lastAt: nil)])
+            }
+            #expect(try await store.pending() == [])
+            try await serve(path + "2", schema: Self.old)
+            #expect(try await shape(path) == shape(path + "2"))
+        }
+    }
+
+    @Test("A default of another kind is refused with its column", arguments: [0, 1, 2, 3])
+    func wrongDefault(_ number: Int) {
+        let columns: [SyncSchema.Column] = [
+            .init("width", kind: .integer, defaultValue: .text("1")),
+            .init("width", kind: .real, defaultValue: .real(.nan)),
+            .init("width", kind: .text, defaultValue: .text("a\u{0}b")),
+            .init("width", kind: .text, parent: .init("lfs_file"), defaultValue: .text("f1")),
+        ]
+        let schema = SyncSchema(tables: [.init("recipe", columns: [columns[number]])])
+        let error = #expect(throws: SyncSchemaError.self) { try CheckedSchema(schema) }
+        #expect(error?.description.contains("'width'") == true)
+    }
+
     @Test("Tables shared by a new schema get scopes for existing rows")
     func shared() async throws {
         try await run { path in
@@ -227,7 +291,7 @@ struct MigrationTests {
     func newer() async throws {
         try await run { path in
             try await serve(path, schema: Self.old)
-            try await change(path, statement: "UPDATE sync_state SET schemaVersion = 3, tables = 'of the future'")
+            try await change(path, statement: "UPDATE sync_state SET schemaVersion = 4, tables = 'of the future'")
             let error = await #expect(throws: SyncStoreError.self) { try await serve(path, schema: Self.old) }
             #expect(error?.code == .newerServer)
         }

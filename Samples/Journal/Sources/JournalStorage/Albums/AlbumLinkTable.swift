@@ -81,7 +81,7 @@ enum AlbumLinkTable {
             sql: "DELETE FROM album_asset WHERE albumId = ? AND fileId = ?", arguments: [album.text, file])
     }
 
-    private static func refusal(_ album: UUID, reason: String) -> FileStorageError {
+    private static func refusal(_ album: UUID, reason: FileStorageError.Reason) -> FileStorageError {
         .fileWriteFailed(name: "album \(album.text)", reason: reason)
     }
 }

@@ -18,7 +18,7 @@ public struct AlbumMember: Hashable, Sendable, Identifiable {
     public let accountID: String
     /// The member's permissions. A role that only a newer version knows is read as a viewer, as on the server.
     public var role: Role
-    /// The name that the owner of the album has entered for the account.
+    /// The account's own name, or the one that the owner of the album has entered if the server sends none.
     public var name: String
 
     /// Creates a member of an album.

@@ -14,7 +14,12 @@ enum AlbumMemberTable {
     }
 
     static func all(of album: UUID, _ db: Database) throws -> [AlbumMember] {
-        let sql = "SELECT id, accountID, role, name FROM album_member WHERE albumId = ? ORDER BY name, id"
+        // The account's own name, if the server sends the rows of people.
+        let sql = """
+            SELECT m.id, m.accountID, m.role, coalesce(u.name, m.name) AS name
+            FROM album_member m LEFT JOIN user u ON u.id = m.accountID
+            WHERE m.albumId = ? ORDER BY 4, m.id
+            """
         return try Row.fetchAll(db, sql: sql, arguments: [album.text]).map { row in
             let checked = CheckedRow(row, of: "album_member")
             return AlbumMember(

@@ -91,7 +91,7 @@ enum AlbumTable {
 /// they know of each other's row.
 enum Taken {
     static func refuse(
-        _ sql: String, arguments: StatementArguments, name: String, reason: String, _ db: Database
+        _ sql: String, arguments: StatementArguments, name: String, reason: FileStorageError.Reason, _ db: Database
     ) throws {
         guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
             throw FileStorageError.fileWriteFailed(name: name, reason: reason)

@@ -21,8 +21,45 @@ public struct Asset: Hashable, Sendable, Identifiable {
     public var createdAt: Date
     /// The id of the file with the bytes.
     public let fileID: FileData.ID
+    /// The kind of media.
+    public var kind: Kind
+    /// The width in pixels; nil if it is unknown.
+    public var width: Int?
+    /// The height in pixels; nil if it is unknown.
+    public var height: Int?
+    /// The length of a video or a recording, to the millisecond; nil for a picture.
+    public var duration: Duration?
+    /// Indicates that the owner has marked the asset as a favourite.
+    public var isFavorite = false
+    /// The time when the asset was last edited, to the millisecond; nil if it never was.
+    public var modifiedAt: Date? { didSet { modifiedAt = modifiedAt?.wholeMilliseconds } }
 
-    /// Creates an asset with the bytes of a file and rounds its time to the millisecond.
+    /// A kind of media. Newer versions of an app may store other kinds, which keep their names.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        /// The stored name.
+        public let rawValue: String
+
+        /// Creates a kind from its stored name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A picture.
+        public static let image = Kind(rawValue: "image")
+        /// A video.
+        public static let video = Kind(rawValue: "video")
+        /// A recording of sound.
+        public static let audio = Kind(rawValue: "audio")
+        /// Any other file.
+        public static let other = Kind(rawValue: "other")
+
+        /// Returns the kind of a file by its content type.
+        public init(contentType: String?) {
+            let known = [Kind.image, .video, .audio]
+            self = known.first { contentType?.lowercased().hasPrefix($0.rawValue + "/") == true } ?? .other
+        }
+    }
+
+    /// Creates an asset with the bytes of a file and rounds its time to the millisecond. Its kind is that of the file's
+    /// content type.
     public init(
         id: UUID? = nil, remoteID: String? = nil, localID: String? = nil, ownerID: String, file: FileData,
         createdAt: Date
@@ -31,6 +68,7 @@ public struct Asset: Hashable, Sendable, Identifiable {
             id: id ?? Self.id(of: file.id, ownerID), remoteID: remoteID, localID: localID, ownerID: ownerID,
             checksum: file.sha256,
             createdAt: createdAt.wholeMilliseconds, fileID: file.id)
+        kind = Kind(contentType: file.contentType)
     }
 
     init(
@@ -44,6 +82,7 @@ public struct Asset: Hashable, Sendable, Identifiable {
         self.checksum = checksum
         self.createdAt = createdAt
         self.fileID = fileID
+        kind = .other
     }
 
     /// Returns a UUID of version 8 (RFC 9562, section 5.8).
@@ -52,5 +91,13 @@ public struct Asset: Hashable, Sendable, Identifiable {
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}
+
+extension Duration {
+    /// The whole milliseconds of a duration that is not longer than a hundred years; nil for any other duration.
+    var wholeMilliseconds: Int64? {
+        guard self >= .zero, self <= .seconds(3_155_760_000) else { return nil }
+        return components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -70,7 +70,9 @@ enum AssetTable {
 
     /// - Parameter joins: The joins from the asset `a` to another asset `b` with an equal value, as SQL.
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if there is such an asset.
-    private static func refuse(_ assets: [Asset], sharing joins: String, reason: String, _ db: Database) throws {
+    private static func refuse(
+        _ assets: [Asset], sharing joins: String, reason: FileStorageError.Reason, _ db: Database
+    ) throws {
         guard !assets.isEmpty else { return }
         let sql = "SELECT a.id FROM json_each(?) AS given CROSS JOIN asset a ON a.id = given.value \(joins) LIMIT 1"
         guard let id = try String.fetchOne(db, sql: sql, arguments: [try json(assets.map(\.id.text))]) else { return }
@@ -80,14 +82,18 @@ enum AssetTable {
     /// Inserts or replaces the rows of an asset whose local id was removed before.
     private static func write(_ asset: Asset, _ db: Database) throws {
         let sql = """
-            INSERT INTO asset (id, remoteId, ownerId, checksum, createdAt, fileId) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO asset (id, remoteId, ownerId, checksum, createdAt, fileId, type, width, height, duration,
+                isFavorite, modifiedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, ownerId = excluded.ownerId,
-                checksum = excluded.checksum, createdAt = excluded.createdAt, fileId = excluded.fileId
+                checksum = excluded.checksum, createdAt = excluded.createdAt, fileId = excluded.fileId,
+                type = excluded.type, width = excluded.width, height = excluded.height, duration = excluded.duration,
+                isFavorite = excluded.isFavorite, modifiedAt = excluded.modifiedAt
             """
         try db.cachedStatement(sql: sql).execute(
             arguments: [
                 asset.id.text, asset.remoteID, asset.ownerID, asset.checksum, asset.createdAt.millisecondsSince1970,
-                asset.fileID,
+                asset.fileID, asset.kind.rawValue, asset.width, asset.height, asset.duration?.wholeMilliseconds,
+                asset.isFavorite, asset.modifiedAt?.millisecondsSince1970,
             ])
         guard let local = asset.localID else { return }
         try db.cachedStatement(sql: "INSERT INTO asset_local (assetId, localId) VALUES (?, ?)").execute(
@@ -130,6 +136,35 @@ enum AssetTable {
         ).first
     }
 
+    /// Returns the files of this account's assets in an album, and whether each is a favourite. Leaves out rows with
+    /// damaged values.
+    static func marks(inAlbum album: UUID, _ db: Database) throws -> [FileData.ID: Bool] {
+        let sql = """
+            SELECT asset.fileId, asset.isFavorite FROM album_asset JOIN asset ON asset.id = album_asset.assetId
+            WHERE album_asset.albumId = ?
+            """
+        return try Row.fetchAll(db, sql: sql, arguments: [album.text]).reduce(into: [:]) { marks, row in
+            guard let file = FileData.ID.fromDatabaseValue(row[0]), let mark = Bool.fromDatabaseValue(row[1]) else {
+                return
+            }
+            marks[file] = mark
+        }
+    }
+
+    /// Marks the asset of a file in an album as a favourite, or removes the mark.
+    ///
+    /// - Returns: true if this account has such an asset.
+    static func mark(
+        _ isFavorite: Bool, file: FileData.ID, inAlbum album: UUID, _ db: Database
+    ) throws -> Bool {
+        let sql = """
+            UPDATE asset SET isFavorite = ? WHERE fileId = ?
+                AND id IN (SELECT assetId FROM album_asset WHERE albumId = ? AND fileId = asset.fileId)
+            """
+        try db.execute(sql: sql, arguments: [isFavorite, file, album.text])
+        return db.changesCount > 0
+    }
+
     /// Deletes an asset and removes it from all albums.
     ///
     /// - Returns: true if the asset existed.
@@ -155,19 +190,25 @@ enum AssetTable {
     static func fetch(_ condition: String, arguments: StatementArguments, _ db: Database) throws -> [Asset] {
         let sql = """
             SELECT asset.id, asset.remoteId, asset_local.localId, asset.ownerId, asset.checksum, asset.createdAt,
-                asset.fileId
+                asset.fileId, asset.type, asset.width, asset.height, asset.duration, asset.isFavorite, asset.modifiedAt
             FROM asset LEFT JOIN asset_local ON asset_local.assetId = asset.id \(condition)
             """
         let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
         var assets: [Asset] = []
         while let row = try rows.next() {
             let checked = CheckedRow(row, of: "asset")
-            assets.append(
-                Asset(
-                    id: try checked.id(), remoteID: try checked.optional("remoteId"),
-                    localID: try checked.optional("localId"), ownerID: try checked.value("ownerId"),
-                    checksum: try checked.value("checksum"), createdAt: try checked.date("createdAt"),
-                    fileID: try checked.value("fileId")))
+            var asset = Asset(
+                id: try checked.id(), remoteID: try checked.optional("remoteId"),
+                localID: try checked.optional("localId"), ownerID: try checked.value("ownerId"),
+                checksum: try checked.value("checksum"), createdAt: try checked.date("createdAt"),
+                fileID: try checked.value("fileId"))
+            asset.kind = Asset.Kind(rawValue: try checked.value("type"))
+            asset.width = try checked.optional("width")
+            asset.height = try checked.optional("height")
+            asset.duration = try checked.optional("duration").map { (count: Int64) in .milliseconds(count) }
+            asset.isFavorite = try checked.value("isFavorite")
+            asset.modifiedAt = try checked.optionalDate("modifiedAt")
+            assets.append(asset)
         }
         return assets
     }

@@ -12,9 +12,9 @@ extension DatabaseStorageService {
     /// ``makeAsset(from:_:)`` has just created.
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the owner has another asset with the same
     ///   checksum or local id, or if any other asset has the same remote id.
+    ///   ``FileStorageError/encodingFailed(name:reason:)`` for a value that cannot be stored.
     public func saveAsset(_ asset: Asset) async throws {
-        try Self.requireStorable(
-            "asset \(asset.id.text)", date: asset.createdAt, texts: [asset.remoteID, asset.localID, asset.ownerID])
+        try Self.requireStorable(asset)
         try await write("asset \(asset.id.text)") { db in try AssetTable.put(asset, db) }
     }
 
@@ -22,10 +22,7 @@ extension DatabaseStorageService {
     ///
     /// - Throws: The errors of ``saveAsset(_:)`` for the first asset that cannot be stored.
     public func saveAssets(_ assets: [Asset]) async throws {
-        for asset in assets {
-            try Self.requireStorable(
-                "asset \(asset.id.text)", date: asset.createdAt, texts: [asset.remoteID, asset.localID, asset.ownerID])
-        }
+        for asset in assets { try Self.requireStorable(asset) }
         try await write("The assets") { db in try AssetTable.put(assets, db) }
     }
 
@@ -46,9 +43,7 @@ extension DatabaseStorageService {
             let file = try await lfs.makeFile(from: source)
             let asset = make(file)
             do {
-                try Self.requireStorable(
-                    "asset \(asset.id.text)", date: asset.createdAt,
-                    texts: [asset.remoteID, asset.localID, asset.ownerID])
+                try Self.requireStorable(asset)
                 let stored = try await write("asset \(asset.id.text)") { db in
                     if let earlier = try AssetTable.one(checksum: asset.checksum, owner: asset.ownerID, db) {
                         return earlier
@@ -208,6 +203,20 @@ extension DatabaseStorageService {
             guard try AlbumLinkTable.remove(file, from: id, db) else {
                 throw FileStorageError.imageNotFound(name: "\(file)", reason: "it is not in the album")
             }
+        }
+    }
+
+    private static func requireStorable(_ asset: Asset) throws {
+        let name = "asset \(asset.id.text)"
+        try requireStorable(
+            name, date: asset.createdAt,
+            texts: [asset.remoteID, asset.localID, asset.ownerID, asset.kind.rawValue])
+        if let modifiedAt = asset.modifiedAt { try requireStorable(name, date: modifiedAt, texts: []) }
+        guard [asset.width, asset.height].allSatisfy({ $0.map { $0 > 0 } ?? true }),
+            asset.duration.map({ $0.wholeMilliseconds != nil }) ?? true
+        else {
+            throw FileStorageError.encodingFailed(
+                name: name, reason: "its size has to be positive, and its duration at most a hundred years")
         }
     }
 

@@ -45,7 +45,7 @@ public struct JournalCopy: Sendable {
                     try await target.saveImage(from: chunks, for: record, filename: name)
                     report.pictures += 1
                 } catch let FileStorageError.imageNotFound(name, reason) {
-                    let finding = DamagedRecord(name: name, reason: reason)
+                    let finding = DamagedRecord(name: name, reason: "\(reason)")
                     // The source's own list of damaged records may already contain the picture.
                     if !report.damaged.contains(where: { $0.name.hasSuffix(name) }) { report.damaged.append(finding) }
                 }

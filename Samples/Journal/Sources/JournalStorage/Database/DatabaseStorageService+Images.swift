@@ -134,9 +134,9 @@ extension DatabaseStorageService {
         do {
             return try await body()
         } catch let error as LFSError where error.isMissing {
-            throw FileStorageError.imageNotFound(name: filename, reason: error.sentence)
+            throw FileStorageError.imageNotFound(name: filename, reason: .init(error))
         } catch let error as LFSError where error.code != .cancelled {
-            throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: filename, reason: .init(error))
         } catch is LFSError {
             throw CancellationError()
         }

@@ -25,7 +25,7 @@ extension DatabaseStorageService {
         let (records, damaged) = try contents(.one(id), db)
         if let record = records.first { return record }
         if let damaged = damaged.first {
-            throw FileStorageError.decodingFailed(name: damaged.name, reason: damaged.reason)
+            throw FileStorageError.decodingFailed(name: damaged.name, reason: "\(damaged.reason)")
         }
         throw FileStorageError.fileNotFound(name: id.text)
     }
@@ -55,7 +55,7 @@ extension DatabaseStorageService {
     /// Converts errors of the database and of LFS into errors of the journal. Errors of a caller's own chunks are
     /// thrown unchanged.
     static func catching<Result>(
-        _ failure: (String) -> FileStorageError, _ body: () async throws -> Result
+        _ failure: (FileStorageError.Reason) -> FileStorageError, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             return try await body()
@@ -66,9 +66,9 @@ extension DatabaseStorageService {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             throw FileStorageError.noSpace
         } catch let error as LFSError where error.code == .sourceFailed {
-            throw error.cause ?? failure(error.sentence)
+            throw error.cause ?? failure(.init(error))
         } catch {
-            throw error is DatabaseError || error is LFSError ? failure(error.sentence) : error
+            throw error is DatabaseError || error is LFSError ? failure(.init(error)) : error
         }
     }
 }

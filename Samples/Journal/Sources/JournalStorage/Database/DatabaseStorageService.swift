@@ -56,7 +56,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
             let lfs = try await LFSManager.open(database, options: options)
             return DatabaseStorageService(database: database, lfs: lfs, imageBase: imageBase)
         } catch {
-            throw FileStorageError.fileReadFailed(name: database.path, reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: database.path, reason: .init(error))
         }
     }
 
@@ -73,7 +73,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         do {
             _ = try Directory.open(folder.path, makes: true)
         } catch {
-            throw FileStorageError.directoryCreationFailed(path: folder.path, reason: error.sentence)
+            throw FileStorageError.directoryCreationFailed(path: folder.path, reason: .init(error))
         }
         do {
             // No other user of this machine should read the database.
@@ -90,7 +90,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         } catch let error as FileStorageError {
             throw error
         } catch {
-            throw FileStorageError.fileReadFailed(name: file.path, reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: file.path, reason: .init(error))
         }
     }
 

@@ -15,6 +15,8 @@ import LFSSync
 /// | `picture.deletedAt` (`journal.v3`) | yes | the time at which a picture was deleted; NULL for all others |
 /// | `asset` | yes | the pictures of an owner's albums, which each device recognizes by their checksums |
 /// | `album`, `album_asset`, `album_member` | yes, and to other accounts once an album has a member | the albums |
+/// | `asset.type` … `asset.modifiedAt` (`journal.v6`) | yes, as version 2 | what a photo app knows about an asset |
+/// | `user` (`journal.v5`) | yes, and to the accounts that share an album | the accounts and their names |
 /// | `asset_local`, `album_local` | no | the ids in the photo library of this device |
 extension JournalSchema {
     static let synced = ["tag", "record", "record_tag", "picture", "asset", "album", "album_asset", "album_member"]

@@ -18,6 +18,15 @@ enum JournalSchema {
         migrator.registerMigration("journal.v2") { db in try makeShared(db) }
         migrator.registerMigration("journal.v3") { db in try addTrash(db) }
         migrator.registerMigration("journal.v4") { db in try db.execute(sql: looks) }
+        migrator.registerMigration("journal.v5") { db in
+            try db.execute(sql: people)
+            try SyncedTable.install("user", in: db)
+        }
+        migrator.registerMigration("journal.v6") { db in
+            try db.execute(sql: media)
+            // Devices with an older journal lack the columns, of which two are NOT NULL.
+            try SyncedTable.install("asset", version: 2, in: db)
+        }
         return migrator
     }
 
@@ -43,6 +52,27 @@ enum JournalSchema {
             -- A number sign and six hexadecimal digits.
             color TEXT NOT NULL
         ) WITHOUT ROWID;
+        """
+
+    /// The accounts that share albums with this one, and this account itself. The sync server creates their rows.
+    private static let people = """
+        CREATE TABLE user (
+            -- The id of the account on the sync server.
+            id TEXT PRIMARY KEY NOT NULL,
+            name TEXT NOT NULL,
+            picture BLOB
+        );
+        """
+
+    /// The columns for the media of an asset. Durations are milliseconds.
+    private static let media = """
+        ALTER TABLE asset ADD COLUMN type TEXT NOT NULL DEFAULT 'image';
+        ALTER TABLE asset ADD COLUMN width INTEGER;
+        ALTER TABLE asset ADD COLUMN height INTEGER;
+        ALTER TABLE asset ADD COLUMN duration INTEGER;
+        ALTER TABLE asset ADD COLUMN isFavorite INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE asset ADD COLUMN modifiedAt INTEGER;
+        CREATE INDEX asset_favorite ON asset(fileId) WHERE isFavorite;
         """
 
     private static let records = """

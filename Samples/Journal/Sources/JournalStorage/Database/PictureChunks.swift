@@ -17,7 +17,7 @@ struct PictureChunks: AsyncSequence, Sendable {
                 return try await chunks.next()
             } catch let error as LFSError {
                 if error.code == .cancelled { throw CancellationError() }
-                throw FileStorageError.fileReadFailed(name: name, reason: error.sentence)
+                throw FileStorageError.fileReadFailed(name: name, reason: .init(error))
             }
         }
     }

@@ -3,24 +3,60 @@ public import Foundation
 /// The errors of reading and writing a journal. Each has a sentence for people.
 public enum FileStorageError: Error, Hashable, Sendable {
     /// A folder of the journal cannot be created or opened.
-    case directoryCreationFailed(path: String, reason: String)
+    case directoryCreationFailed(path: String, reason: Reason)
     /// A record, or the list of tags, cannot be written. The stored version is unchanged.
-    case fileWriteFailed(name: String, reason: String)
+    case fileWriteFailed(name: String, reason: Reason)
     /// A record, or the list of tags, cannot be read.
-    case fileReadFailed(name: String, reason: String)
+    case fileReadFailed(name: String, reason: Reason)
     /// The record does not exist.
     case fileNotFound(name: String)
     /// The stored bytes are not a valid record or a valid list of tags. They are not overwritten.
-    case decodingFailed(name: String, reason: String)
+    case decodingFailed(name: String, reason: Reason)
     /// The given value cannot be stored: a record that ends before it starts, a list with the same tag twice, a time
     /// that is not in the years 1 to 9999.
-    case encodingFailed(name: String, reason: String)
+    case encodingFailed(name: String, reason: Reason)
     /// A picture cannot be written, or its name is not permitted. The stored version is unchanged.
-    case imageWriteFailed(name: String, reason: String)
+    case imageWriteFailed(name: String, reason: Reason)
     /// The disk of this device is full. Nothing was changed.
     case noSpace
     /// The record has no picture with the name, or the bytes of the picture are lost.
-    case imageNotFound(name: String, reason: String)
+    case imageNotFound(name: String, reason: Reason)
+
+    /// The cause of a failure, as a part of a sentence.
+    public struct Reason: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+        /// The cause in words, without a full stop.
+        public let description: String
+        /// The error of the database, the file system or LFS, or nil without such an error. It does not affect whether
+        /// two reasons are equal.
+        public let underlyingError: (any Error)?
+
+        /// Creates a reason without an underlying error.
+        public init(stringLiteral text: String) {
+            description = text
+            underlyingError = nil
+        }
+
+        /// Creates a reason from its underlying error.
+        init(_ error: any Error) {
+            description = error.sentence
+            underlyingError = error
+        }
+
+        public static func == (left: Reason, right: Reason) -> Bool { left.description == right.description }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+    }
+
+    /// The error that caused this one. Nil for a value that is not permitted, a missing record, or a full disk.
+    public var underlyingError: (any Error)? {
+        switch self {
+        case .directoryCreationFailed(_, let reason), .fileWriteFailed(_, let reason), .fileReadFailed(_, let reason),
+            .decodingFailed(_, let reason), .encodingFailed(_, let reason), .imageWriteFailed(_, let reason),
+            .imageNotFound(_, let reason):
+            reason.underlyingError
+        case .fileNotFound, .noSpace: nil
+        }
+    }
 }
 
 extension FileStorageError: LocalizedError, CustomStringConvertible {

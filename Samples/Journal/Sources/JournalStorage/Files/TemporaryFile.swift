@@ -66,7 +66,7 @@ struct FileChunks: AsyncSequence, Sendable {
                 do {
                     return try file.chunk(at: offset)
                 } catch {
-                    throw FileStorageError.fileReadFailed(name: name, reason: error.sentence)
+                    throw FileStorageError.fileReadFailed(name: name, reason: .init(error))
                 }
             }
             self.offset += Int64(chunk.count)

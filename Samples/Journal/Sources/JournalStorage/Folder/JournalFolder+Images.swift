@@ -42,7 +42,7 @@ extension JournalFolder {
         do {
             if let file = try place.folder.file(name.description) { return file }
         } catch {
-            throw FileStorageError.fileReadFailed(name: "\(place.month)/\(name)", reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: "\(place.month)/\(name)", reason: .init(error))
         }
         throw FileStorageError.imageNotFound(name: name.description, reason: "its file is missing in \(place.month)")
     }

@@ -14,7 +14,7 @@ extension JournalFolder {
             }
             try note.remove()
         } catch let error as SystemFailure {
-            throw FileStorageError.fileWriteFailed(name: Self.fileName(id), reason: error.sentence)
+            throw FileStorageError.fileWriteFailed(name: Self.fileName(id), reason: .init(error))
         }
     }
 
@@ -32,7 +32,7 @@ extension JournalFolder {
                 try temporary.remove(name)
             }
         } catch let error as SystemFailure {
-            throw FileStorageError.fileWriteFailed(name: Self.temporary, reason: error.sentence)
+            throw FileStorageError.fileWriteFailed(name: Self.temporary, reason: .init(error))
         }
     }
 

@@ -60,7 +60,7 @@ extension JournalFolder {
         do {
             return try folder.names().sorted()
         } catch {
-            throw FileStorageError.fileReadFailed(name: "\(month)", reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: "\(month)", reason: .init(error))
         }
     }
 

@@ -29,7 +29,7 @@ struct JournalFolder: Sendable {
         do {
             return try body()
         } catch {
-            throw FileStorageError.directoryCreationFailed(path: path, reason: error.sentence)
+            throw FileStorageError.directoryCreationFailed(path: path, reason: .init(error))
         }
     }
 
@@ -76,7 +76,7 @@ struct JournalFolder: Sendable {
                     .filter { JournalMonth.isNumber($0, width: 2) }.sorted().map { JournalMonth(year: year, month: $0) }
             }
         } catch {
-            throw FileStorageError.fileReadFailed(name: JournalMonth.root, reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: JournalMonth.root, reason: .init(error))
         }
     }
 
@@ -89,7 +89,7 @@ struct JournalFolder: Sendable {
         do {
             return try folder.file(name)?.data()
         } catch {
-            throw FileStorageError.fileReadFailed(name: shown, reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: shown, reason: .init(error))
         }
     }
 
@@ -105,7 +105,7 @@ struct JournalFolder: Sendable {
                 throw error
             }
         } catch let error as SystemFailure {
-            throw FileStorageError.fileWriteFailed(name: name, reason: error.sentence)
+            throw FileStorageError.fileWriteFailed(name: name, reason: .init(error))
         }
     }
 
@@ -118,7 +118,7 @@ struct JournalFolder: Sendable {
         do {
             return try encoder.encode(value) + Data("\n".utf8)
         } catch {
-            throw FileStorageError.encodingFailed(name: name, reason: error.sentence)
+            throw FileStorageError.encodingFailed(name: name, reason: .init(error))
         }
     }
 
@@ -126,7 +126,7 @@ struct JournalFolder: Sendable {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
-            throw FileStorageError.decodingFailed(name: name, reason: error.sentence)
+            throw FileStorageError.decodingFailed(name: name, reason: .init(error))
         }
     }
 }

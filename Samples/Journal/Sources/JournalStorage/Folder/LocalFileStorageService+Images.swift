@@ -42,7 +42,7 @@ extension LocalFileStorageService {
         do {
             return try file.data()
         } catch {
-            throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)
+            throw FileStorageError.fileReadFailed(name: filename, reason: .init(error))
         }
     }
 
@@ -79,7 +79,7 @@ extension LocalFileStorageService {
         do {
             return try TemporaryFile(in: try tree.temporaryFolder(), for: "picture")
         } catch let error as SystemFailure {
-            throw FileStorageError.imageWriteFailed(name: name.description, reason: error.sentence)
+            throw FileStorageError.imageWriteFailed(name: name.description, reason: .init(error))
         }
     }
 
@@ -99,7 +99,7 @@ extension LocalFileStorageService {
         do {
             try file.append(chunk)
         } catch {
-            throw FileStorageError.imageWriteFailed(name: name.description, reason: error.sentence)
+            throw FileStorageError.imageWriteFailed(name: name.description, reason: .init(error))
         }
     }
 
@@ -112,7 +112,7 @@ extension LocalFileStorageService {
             try file.remove()
             switch error {
             case let error as SystemFailure:
-                throw FileStorageError.imageWriteFailed(name: name.description, reason: error.sentence)
+                throw FileStorageError.imageWriteFailed(name: name.description, reason: .init(error))
             case FileStorageError.fileWriteFailed(_, let reason):
                 throw FileStorageError.imageWriteFailed(name: name.description, reason: reason)
             default: throw error

@@ -18,7 +18,7 @@ extension TimeRecord {
         }
     }
 
-    private func refused(_ reason: String) -> FileStorageError {
+    private func refused(_ reason: FileStorageError.Reason) -> FileStorageError {
         .encodingFailed(name: "record \(id.text)", reason: reason)
     }
 

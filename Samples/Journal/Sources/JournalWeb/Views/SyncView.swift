@@ -54,5 +54,6 @@ struct SyncView: Sendable {
         "tag": "A tag", "record": "A record", "record_tag": "A tag of a record", "picture": "A picture",
         "asset": "A picture for albums", "album": "An album", "album_asset": "A picture in an album",
         "album_member": "A member of an album",
+        "user": "A person",
     ]
 }

@@ -15,7 +15,7 @@ class SyncServer:
     def __init__(self, folder, journal):
         self.folder = folder
         self.sync = ["--database", str(folder / "sync.sqlite"), "--schema-from", str(journal), "--container",
-                     "album:album_member:album_asset:lfs_file"]
+                     "album:album_member:album_asset:lfs_file", "--people", "user"]
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import JournalStorage
 import Testing
 
@@ -149,6 +150,29 @@ struct ErrorTests {
             await expect("imageNotFound") {
                 _ = try await subject.journal.imageChunks(filename: record.image(0), for: record)
             }
+        }
+    }
+
+    @Test("A failure keeps the error that caused it", arguments: Implementation.allCases)
+    func underlying(_ implementation: Implementation) async throws {
+        try await withJournal(implementation) { subject in
+            let record = try record("2026-03-01T10:00:00Z")
+            let missing = await #expect(throws: FileStorageError.self) {
+                try await subject.journal.updateRecord(record)
+            }
+            #expect(missing != nil && missing?.underlyingError == nil)
+            try await subject.journal.saveTags([])
+            try await subject.breakReading()
+            let error = await #expect(throws: FileStorageError.self) { _ = try await subject.journal.loadTags() }
+            let cause = try #require(error?.underlyingError)
+            if implementation == .database { #expect(cause is DatabaseError) }
+            guard case .fileReadFailed(let name, let reason)? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect("\(error as Any)".contains(reason.description))
+            // Equal texts make equal errors.
+            #expect(error == .fileReadFailed(name: name, reason: "\(reason)"))
         }
     }
 

@@ -57,7 +57,7 @@ struct TagTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(name.contains("tag") && !reason.isEmpty)
+            #expect(name.contains("tag") && !reason.description.isEmpty)
         }
     }
 

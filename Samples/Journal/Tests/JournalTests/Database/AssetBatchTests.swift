@@ -115,12 +115,14 @@ struct AssetBatchTests {
                         for asset in assets {
                             try db.execute(
                                 sql: """
-                                    INSERT INTO asset (id, remoteId, ownerId, checksum, createdAt, fileId)
-                                    VALUES (?, ?, ?, ?, ?, ?)
+                                    INSERT INTO asset (id, remoteId, ownerId, checksum, createdAt, fileId, type, width,
+                                        height, duration, isFavorite, modifiedAt)
+                                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                                     """,
                                 arguments: [
                                     asset.id.uuidString.lowercased(), asset.remoteID, asset.ownerID, asset.checksum,
                                     Int64(asset.createdAt.timeIntervalSince1970 * 1_000), asset.fileID,
+                                    asset.kind.rawValue, asset.width, asset.height, nil, asset.isFavorite, nil,
                                 ])
                             try db.execute(
                                 sql: "INSERT INTO asset_local (assetId, localId) VALUES (?, ?)",

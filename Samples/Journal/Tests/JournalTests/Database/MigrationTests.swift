@@ -66,6 +66,7 @@ struct MigrationTests {
             #expect(album.id == ids[5] && album.remoteID == "r" && album.localID == "l" && album.name == "Summer")
             let assets = try await journal.loadAssets(inAlbum: album.id)
             #expect(assets.map(\.id) == [ids[7], ids[6]] && assets.map(\.fileID) == [files[2], files[0]])
+            #expect(assets.allSatisfy { $0.kind == .image && !$0.isFavorite && $0.width == nil && $0.duration == nil })
             #expect(try await journal.loadAsset(localID: "l", ownerID: "me")?.id == ids[6])
             #expect(try await journal.damagedRecords() == [])
             let broken = try await journal.database.read { db in

@@ -76,6 +76,22 @@ struct SharingTests {
         }
     }
 
+    @Test("A member's own name replaces the one that the owner has entered")
+    func names() async throws {
+        try await run { _, ann, bob, album in
+            try await share(album, ann: ann)
+            try await ann.shows("/albums/\(album)", text: "Stop sharing with bob")
+            try await bob.until { web in
+                let names = "SELECT name FROM user ORDER BY name"
+                return try await web.journal.database.read { try String.fetchAll($0, sql: names) } == ["ann", "bob"]
+            }
+            try await bob.journal.database.write { db in
+                try db.execute(sql: "UPDATE user SET name = 'Robert' WHERE name = 'bob'")
+            }
+            try await ann.shows("/albums/\(album)", text: "Stop sharing with Robert")
+        }
+    }
+
     @Test("A viewer can only read, and an editor can add own pictures and leave")
     func roles() async throws {
         try await run { stand, ann, bob, album in

@@ -28,6 +28,7 @@ final class SyncStand: Sendable {
     static func schema(_ journal: URL) throws -> SyncSchema {
         var schema = try SyncSchema(databaseAt: journal.path)
         schema.containers = [.init("album", members: "album_member", links: "album_asset", of: "lfs_file")]
+        schema.people = .init("user")
         return schema
     }
 
