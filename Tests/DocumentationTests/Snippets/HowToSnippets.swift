@@ -175,6 +175,21 @@ func badge(for file: FileData, upload: Upload?, status: LFSStatus) -> UploadBadg
 // end
 
 // snippet
+func optionsWithPlaceholder(_ storage: any RemoteStorage, greyPicture: Data) -> LFSOptions {
+    var options = LFSOptions(storage: storage)
+    options.placeholder = { file in file.contentType?.hasPrefix("image/") == true ? greyPicture : nil }
+    return options
+}
+
+func show(_ file: FileData, lfs: LFSManager, in view: @Sendable (Data) -> Void) async throws {
+    guard let shown = try await lfs.displayData(of: file) else { return }
+    view(shown.data)
+    // The download of a file that its device has not uploaded yet returns nil.
+    if shown.isPlaceholder, let data = try await lfs.data(of: file) { view(data) }
+}
+// end
+
+// snippet
 func alertText(for error: any Error) -> String {
     guard let error = error as? LFSError else { return error.localizedDescription }
     if error.isMissing { return "This file no longer exists." }

@@ -51,6 +51,9 @@ enum Main {
                 throw NotesError.notUploaded
             }
             try FileHandle.standardOutput.write(contentsOf: data)
+        case ("show", 1):
+            let data = try await notebook.show(id: try id(operands[0]))
+            try FileHandle.standardOutput.write(contentsOf: data ?? Data())
         case ("delete", 1):
             try notebook.lfs.start()
             let pending = try await notebook.delete(id: try id(operands[0]))

@@ -19,7 +19,9 @@ struct Notebook {
 
         // For a server, only this line changes: `try S3Storage(bucket: "notes", region: "eu-west-1")`.
         let storage = try DirectoryStorage(at: folder.appendingPathComponent("remote"))
-        let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
+        var options = LFSOptions(storage: storage)
+        options.placeholder = { file in Data("[\(file.byteCount) bytes that are not on this device]\n".utf8) }
+        let lfs = try await LFSManager.open(database, options: options)
         return Notebook(database: database, lfs: lfs)
     }
 
@@ -60,6 +62,11 @@ struct Notebook {
         try await lfs.data(of: try await attachment(of: id))
     }
 
+    /// Returns the bytes of a note's file if they are on this device, and a text in their place otherwise.
+    func show(id: Int64) async throws -> Data? {
+        try await lfs.displayData(of: try await attachment(of: id))?.data
+    }
+
     /// Deletes a note, its file, the local copy and the object. The manager has to run.
     ///
     /// - Returns: The number of files whose bytes could not be removed yet. LFS retries them.
@@ -96,6 +103,7 @@ enum NotesError: Error, Equatable, CustomStringConvertible {
                    notes FOLDER upload            uploads all pending files to FOLDER/remote
                    notes FOLDER free ID           removes the local copy of an uploaded file
                    notes FOLDER read ID           prints the file's bytes
+                   notes FOLDER show ID           prints them only if they are on this device
                    notes FOLDER delete ID         deletes the note, the local copy and the object
             """
         }

@@ -30,8 +30,11 @@ final class NotebookTests {
 
         try await notebook.free(id: id)
         #expect(try await !notebook.lfs.hasLocalCopy(of: made.id))
+        let placeholder = try #require(try await notebook.show(id: id))
+        #expect(String(decoding: placeholder, as: UTF8.self).contains("\(bytes.count) bytes"))
         #expect(try await notebook.read(id: id) == bytes)
         #expect(try await notebook.lfs.hasLocalCopy(of: made.id))
+        #expect(try await notebook.show(id: id) == bytes)
 
         #expect(try await notebook.delete(id: id) == 0)
         #expect(try await notebook.list().isEmpty)

@@ -66,6 +66,42 @@ extension LFSManager {
         try await LFSError.catching(about: id) { try await reader.localURL(of: try await reader.row(of: id)) }
     }
 
+    // MARK: Placeholders
+
+    /// Returns the bytes to show for a file at once: its own if they are on this device, and otherwise those of
+    /// ``LFSOptions/placeholder``. The storage is not used.
+    ///
+    /// A view shows a placeholder until ``data(of:)-(FileData)`` has downloaded the bytes:
+    ///
+    /// ```swift
+    /// if let shown = try await lfs.displayData(of: file) {
+    ///     show(shown.data)
+    ///     if shown.isPlaceholder, let data = try await lfs.data(of: file) { show(data) }
+    /// }
+    /// ```
+    ///
+    /// - Returns: nil when the bytes are not on this device and there is no placeholder for the file.
+    /// - Throws: ``LFSError/Code/sourceChanged`` when the size of the local copy differs from the row.
+    public func displayData(of file: FileData) async throws -> DisplayData? {
+        try await LFSError.catching(about: file.id) {
+            if let data = try await reader.localData(of: file.row) {
+                return DisplayData(data: data, isPlaceholder: false)
+            }
+            return options.placeholder?(file).map { DisplayData(data: $0, isPlaceholder: true) }
+        }
+    }
+
+    /// Returns the bytes to show for the file with an id. See ``displayData(of:)-(FileData)``.
+    ///
+    /// - Throws: As ``displayData(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
+    public func displayData(of id: FileID) async throws -> DisplayData? {
+        let file = try await LFSError.catching(about: id) {
+            try await runner.read { db in try FileData.fetchOne(db, key: id) }
+        }
+        guard let file else { throw LFSError.unknown(id) }
+        return try await displayData(of: file)
+    }
+
     // MARK: Parts of files
 
     /// Returns a part of a file, from the local copy or from the remote storage, without downloading the rest.

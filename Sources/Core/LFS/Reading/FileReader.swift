@@ -37,6 +37,13 @@ struct FileReader: Sendable {
         }
     }
 
+    /// Returns the bytes of a file if they are on this device; nil otherwise. It does not use the storage.
+    func localData(of file: FileRow) async throws -> Data? {
+        let use = places.inUse.begin(file.id)
+        guard let descriptor = try await local(file) else { return nil }
+        return try await OpenCopy(id: file.id, file: descriptor, use: use).data(byteCount: file.byteCount)
+    }
+
     private func opened(_ file: FileRow) async throws -> OpenCopy? {
         let id = file.id
         // The file is in use from before the download on, so the copy is not evicted between the end of the download

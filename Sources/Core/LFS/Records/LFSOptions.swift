@@ -62,6 +62,9 @@ public struct LFSOptions: Sendable {
     public var shutdownTimeout = Duration.seconds(10)
     /// The interval of the checks for changes by other processes and for a free upload lock. The default is one second.
     public var pollInterval = Duration.seconds(1)
+    /// Returns the bytes to show in place of a file that is not on this device, such as a grey picture; nil for none.
+    /// ``LFSManager/displayData(of:)-(FileData)`` calls it, from any thread. The default is nil: no placeholders.
+    public var placeholder: (@Sendable (FileData) -> Data?)?
     /// The logger, captured when the manager opens. Normal activity is logged at `info` and below. Messages that may
     /// need attention are logged at `notice` and `warning`.
     public var logger: Logger
