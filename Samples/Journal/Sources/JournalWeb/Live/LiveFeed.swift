@@ -91,6 +91,6 @@ final class LiveFeed: Sendable {
     /// files, since another device may have uploaded one.
     private static let tables: [any DatabaseRegionConvertible] = [
         Table("record"), Table("record_tag"), Table("tag"), Table("picture"), Table("album"), Table("album_asset"),
-        Table("album_member"), Table("user"), Table("lfs_setting"), FileData.all(), Upload.all(),
+        Table("album_member"), Table("user"), Table("asset"), Table("lfs_setting"), FileData.all(), Upload.all(),
     ]
 }

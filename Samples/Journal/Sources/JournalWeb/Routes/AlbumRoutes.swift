@@ -15,6 +15,7 @@ struct AlbumRoutes: Sendable {
         router.post("/albums", use: make)
         router.post("/albums/add", use: put)
         router.get("/albums/:id", use: show)
+        router.post("/albums/:id/favorite", use: mark)
         router.post("/albums/:id/remove", use: remove)
         router.post("/albums/:id/delete", use: delete)
     }
@@ -33,8 +34,11 @@ struct AlbumRoutes: Sendable {
         let album = try await parts.album(context.id())
         let images = try await parts.journal.loadImages(inAlbum: album.id)
         let badges = try await parts.badges(of: images)
+        let favorites = try await parts.journal.loadFavorites(inAlbum: album.id)
         let items = images.map { image in
-            AlbumPageView.Item(picture: PictureView(asset: image, badges: badges), canRemove: album.canChange)
+            AlbumPageView.Item(
+                picture: PictureView(asset: image, badges: badges), canRemove: album.canChange,
+                isOwn: favorites[image.file.id] != nil, isFavorite: favorites[image.file.id] == true)
         }
         let members = album.members.map { AlbumMemberView($0, isMe: $0.accountID == album.account) }
         let content = AlbumPageView(

@@ -136,6 +136,9 @@ struct AlbumPageView: Sendable {
     struct Item: Sendable {
         let picture: PictureView
         let canRemove: Bool
+        /// Indicates that the picture is an asset of this account, which can be a favourite.
+        let isOwn: Bool
+        let isFavorite: Bool
     }
 
     let album: AlbumView

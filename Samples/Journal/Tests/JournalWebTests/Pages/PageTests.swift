@@ -145,6 +145,31 @@ struct PageTests {
         }
     }
 
+    @Test("A picture of an album is a favourite until its mark is removed")
+    func favorites() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
+            let image = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let picture = try await web.file(image, of: record)
+            #expect(try await web.post("/albums", fields: [("name", "Summer")]).status == 303)
+            let id = try #require(try await web.journal.loadAlbums(of: "me").first).id
+            let path = "/albums/\(id.uuidString.lowercased())"
+            let other = try await web.post("\(path)/favorite", fields: [("file", picture), ("favorite", "yes")])
+            #expect(other.status == 404)
+            let added = [("album", id.uuidString.lowercased()), ("picture", picture)]
+            #expect(try await web.post("/albums/add", fields: added).status == 303)
+            for mark in ["yes", "no"] {
+                let reply = try await web.post("\(path)/favorite", fields: [("file", picture), ("favorite", mark)])
+                #expect(reply.header("Location") == path)
+                #expect(try await web.journal.loadFavorites(inAlbum: id).map(\.value) == [mark == "yes"])
+                #expect(try await web.get(path).text.contains(mark == "yes" ? "★" : "☆"))
+            }
+            #expect(try await web.post("\(path)/favorite", fields: [("file", "../x")]).status == 400)
+        }
+    }
+
     @Test("Each request is logged with its id and status, but without its query")
     func logs() async throws {
         try await withWeb { subject in

@@ -39,7 +39,8 @@ struct RequestFuzzTests {
             ]
             let forms = [
                 path, "\(path)/stop", "\(path)/pictures/order", "/records", "/albums", "/albums/add", "/albums/leave",
-                albumPath, "\(albumPath)/remove", "\(albumPath)/members", "\(albumPath)/members/remove", "/settings",
+                albumPath, "\(albumPath)/remove", "\(albumPath)/favorite", "\(albumPath)/members",
+                "\(albumPath)/members/remove", "/settings",
                 "/storage/free", "/storage/verify",
             ]
             let fields = [
