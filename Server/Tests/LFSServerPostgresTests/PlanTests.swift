@@ -44,7 +44,7 @@ struct PlanTests {
             let watched = WatchedDatabase(database)
             var options = SyncServiceOptions()
             options.removalDelay = .zero
-            let service = try await SyncService(watched, schema: SharingServer.schema, options: options)
+            let service = try await SyncService(watched, schema: PeopleTests.schema, options: options)
             try await TestServer(database: watched, service: service).runEveryStatement()
             let statements = Set(watched.statements).filter {
                 $0.prefixMatch(of: /\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/) != nil

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("People of shared albums", .timeLimit(.minutes(10)))
 struct PeopleTests {
-    private static let schema: SyncSchema = {
+    static let schema: SyncSchema = {
         var schema = SharingServer.schema
         schema.tables += [
             .init("user", columns: [.init("name", kind: .text, isRequired: true), .init("picture", kind: .blob)]),

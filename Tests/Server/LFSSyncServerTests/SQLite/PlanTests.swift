@@ -12,7 +12,7 @@ struct PlanTests {
             let watched = WatchedDatabase(database)
             var options = SyncServiceOptions()
             options.removalDelay = .zero
-            let service = try await SyncService(watched, schema: SharingServer.schema, options: options)
+            let service = try await SyncService(watched, schema: PeopleTests.schema, options: options)
             let server = TestServer(database: watched, service: service)
             try await server.runEveryStatement()
             // There are enough rows for SQLite to choose a wrong plan if it considers statistics.
