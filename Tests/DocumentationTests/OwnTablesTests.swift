@@ -128,6 +128,11 @@ struct OwnTablesTests {
             try await host.share("summer", with: "cat", sync: one, database: ann)
         }
 
+        for database in [ann, bob] { #expect(try await host.members(of: "summer", database) == ["bob"]) }
+        try await host.changeName(to: "Bob Lee", sync: two, database: bob)
+        for sync in [two, one] { try await sync.synchronize() }
+        #expect(try await host.members(of: "summer", ann) == ["Bob Lee"])
+
         try await host.letReadAll("bob", sync: one, database: ann)
         for sync in [one, two] { try await sync.synchronize() }
         #expect(try await host.albums(bob).map(\.title) == ["Own", "Summer"])

@@ -36,9 +36,14 @@ struct OwnTables {
                 table.column("sharedByID", .text).notNull()
                 table.column("sharedWithID", .text).notNull()
             }
+            try db.create(table: "user") { table in
+                table.primaryKey("id", .text)
+                table.column("name", .text).notNull()
+                table.column("picture", .blob)
+            }
             // A photo owns its file; an album shows it.
             try FileData.deletedWithOwner("photo", column: "fileID", in: db)
-            for table in ["photo", "album", "album_user", "album_file", "partner"] {
+            for table in ["photo", "album", "album_user", "album_file", "partner", "user"] {
                 try SyncedTable.install(table, in: db)
             }
         }
@@ -108,6 +113,23 @@ struct OwnTables {
             try Row.fetchAll(db, sql: "SELECT id, title FROM album ORDER BY title, id").map { row in
                 (row["title"], try SyncedTable.isForeign(row["id"], in: "album", db))
             }
+        }
+    }
+    // end
+
+    // snippet
+    func members(of album: String, _ database: DatabasePool) async throws -> [String] {
+        let sql = """
+            SELECT user.name FROM album_user JOIN user ON user.id = album_user.accountID
+            WHERE albumID = ? ORDER BY user.name, user.id
+            """
+        return try await database.read { db in try String.fetchAll(db, sql: sql, arguments: [album]) }
+    }
+
+    func changeName(to name: String, sync: SyncClient, database: DatabasePool) async throws {
+        guard let own = try await sync.ownAccount() else { throw NoSuchAccount(name: "own") }
+        try await database.write { db in
+            try db.execute(sql: "UPDATE user SET name = ? WHERE id = ?", arguments: [name, own])
         }
     }
     // end
