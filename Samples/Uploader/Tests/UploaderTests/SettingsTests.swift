@@ -24,7 +24,6 @@ struct SettingsTests {
             #expect(
                 try Self.settings(["list"], in: folder).output == """
                     backup.automatic  false  (default)
-                    backup.background  false  (default)
                     backup.delay  0  (default)
                     backup.groups    (default)
                     backup.requiresCharging  false  (default)
@@ -35,13 +34,13 @@ struct SettingsTests {
             let list = try Self.settings(["list"], in: folder).output
             #expect(list.contains("backup.delay  10m  (set, default 0)\n"), "\(list)")
             let json = try Self.settings(["list", "--json"], in: folder)
-            #expect(json.events.map { $0["name"] as? String ?? "" }.count == 6)
+            #expect(json.events.map { $0["name"] as? String ?? "" }.count == 5)
             #expect(json.events.first { $0["name"] as? String == "backup.delay" }?["isSet"] as? Bool == true)
         }
     }
 
     static let written = [
-        ("backup.automatic", "true"), ("backup.background", "true"), ("backup.requiresCharging", "true"),
+        ("backup.automatic", "true"), ("backup.requiresCharging", "true"),
         ("backup.requiresWiFi", "false"), ("backup.delay", "90s"), ("backup.delay", "24h"),
         ("backup.groups", "include:/a,b,exclude:/a,b/c,none:/d"),
     ]
@@ -71,7 +70,7 @@ struct SettingsTests {
             let result = try Self.settings(["set", key, value], in: folder)
             #expect(result.status == 1)
             #expect(result.messages.contains(advice), "\(result.messages)")
-            #expect(try Self.settings(["list"], in: folder).output.components(separatedBy: "(default)").count == 7)
+            #expect(try Self.settings(["list"], in: folder).output.components(separatedBy: "(default)").count == 6)
             guard key == "backup.requiresWifi" else { return }
             for command in ["get", "remove"] { #expect(try Self.settings([command, key], in: folder).status == 1) }
         }
@@ -98,19 +97,19 @@ struct SettingsTests {
     @Test("An unreadable setting is reported in its line, and the others are listed")
     func unreadable() throws {
         try Self.withDatabase { folder in
-            #expect(try Self.settings(["set", "backup.background", "true"], in: folder).status == 0)
+            #expect(try Self.settings(["set", "backup.automatic", "true"], in: folder).status == 0)
             let database = folder.appendingPathComponent("a.sqlite")
             try TestDatabase.execute("UPDATE lfs_setting SET value = x'00ff'", in: database)
             let list = try Self.settings(["list"], in: folder)
             #expect(list.status == 1)
             let lines = list.output.split(separator: "\n")
-            #expect(lines.count == 6, "\(list.output)")
-            #expect(lines.filter { $0.hasPrefix("backup.background  cannot be read: ") }.count == 1, "\(list.output)")
+            #expect(lines.count == 5, "\(list.output)")
+            #expect(lines.filter { $0.hasPrefix("backup.automatic  cannot be read: ") }.count == 1, "\(list.output)")
             #expect(lines.last == "backup.requiresWiFi  true  (default)")
             let events = try Self.settings(["list", "--json"], in: folder).events
             let problems = events.filter { $0["problem"] != nil }.map { $0["name"] as? String }
-            #expect(events.count == 6 && problems == ["backup.background"])
-            #expect(try Self.settings(["remove", "backup.background"], in: folder).status == 0)
+            #expect(events.count == 5 && problems == ["backup.automatic"])
+            #expect(try Self.settings(["remove", "backup.automatic"], in: folder).status == 0)
             #expect(try Self.settings(["list"], in: folder).status == 0)
         }
     }

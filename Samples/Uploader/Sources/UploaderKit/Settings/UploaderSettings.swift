@@ -9,7 +9,7 @@ enum UploaderSettings {
     /// All keys of the catalogs, in the order of their names.
     static var lines: [SettingLine] {
         [
-            SettingLine(.backupAutomatic), SettingLine(.backupBackground),
+            SettingLine(.backupAutomatic),
             SettingLine(
                 .backupDelay, form: "a time from 0 to 24h, such as 90s, 10m or 2h", text: DelayArgument.text,
                 // The caller reports an invalid text.
