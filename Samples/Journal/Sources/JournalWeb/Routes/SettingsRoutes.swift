@@ -35,8 +35,11 @@ struct SettingsRoutes: Sendable {
         var backup: BackupView?
         if let own = parts.backup { backup = try await BackupView(own, settings: parts.settings, times: parts.times) }
         let space = SpaceView(try await parts.settings.snapshot(), usage: await parts.cache?.usage())
+        let account = try await AccountView(
+            parts.settings, lost: try await parts.lfs.filesLostByReset(), canRemove: parts.options.removal != nil)
         let content = SettingsView(
-            try await parts.appearance(), space: space, backup: backup, hasPassword: parts.password != nil)
+            try await parts.appearance(), space: space, account: account, backup: backup,
+            hasPassword: parts.password != nil)
         return try await parts.page("settings", title: "Settings", at: "/settings", context: context, content: content)
     }
 

@@ -63,4 +63,13 @@ enum JournalSecrets {
         StorageKey<Data>.sessionSecret
         StorageKey<[String: Int]>.endedSessions
     }
+
+    /// Removes all secrets of a journal. A journal without secrets gets no folder for them.
+    ///
+    /// - Throws: `SettingsError`.
+    static func removeAll(_ settings: StorageRouter) async throws {
+        if try await settings.exists(.accessToken) { try await settings.remove(.accessToken) }
+        if try await settings.exists(.storageCredentials) { try await settings.remove(.storageCredentials) }
+        if try await settings.exists(.sessionSecret) { try await settings.remove(.sessionSecret) }
+    }
 }

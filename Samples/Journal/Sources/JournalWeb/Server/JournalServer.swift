@@ -64,6 +64,7 @@ public struct JournalServer: Service {
         let sizes = cache.map { CacheSizes(settings: settings, cache: $0, logger: options.logger) }
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
+        let recorder = sync.map { AccountRecorder(sync: $0, settings: settings, logger: options.logger) }
         let host = options.address.host
         connections = Connections(options.connectionLimits, logger: options.logger)
         address = "\(options.address)"
@@ -74,7 +75,7 @@ public struct JournalServer: Service {
                 availableConnectionsDelegate: MaximumAvailableConnections(500)),
             services: [history, Trash(journal: journal, logger: options.logger)]
                 + [rounds].compactMap { $0 as (any Service)? } + [thumbnails].compactMap { $0 as (any Service)? }
-                + [sizes].compactMap { $0 as (any Service)? },
+                + [sizes].compactMap { $0 as (any Service)? } + [recorder].compactMap { $0 as (any Service)? },
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
             },
@@ -110,6 +111,7 @@ public struct JournalServer: Service {
         DemoRoutes(parts: parts).add(to: router)
         SettingsRoutes(parts: parts).add(to: router)
         BackupRoutes(parts: parts).add(to: router)
+        RemovalRoutes(parts: parts).add(to: router)
         return router
     }
 

@@ -27,7 +27,8 @@ public enum JournalSettings {
 
     /// All catalogs of a journal's settings.
     private static let catalogs = [
-        catalog, cacheCatalog, CleanupRules.catalog, JournalSecrets.catalog, BackupSettings.catalog,
+        catalog, cacheCatalog, CleanupRules.catalog, AccountSettings.catalog, JournalSecrets.catalog,
+        BackupSettings.catalog,
     ]
 
     /// Opens the settings.

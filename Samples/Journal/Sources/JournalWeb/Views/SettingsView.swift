@@ -37,6 +37,7 @@ struct SettingsView: Sendable {
     let mostTiles = Appearance.tiles.upperBound
     /// The settings of the caches and of the clean-up.
     let space: SpaceView
+    let account: AccountView
     /// Indicates that browsers have to log in, so that they can be logged out.
     let hasPassword: Bool
     /// The backup of folders; nil if the server permits no folders.
@@ -44,8 +45,9 @@ struct SettingsView: Sendable {
     /// The settings that cannot be read; nil if all can be read.
     let unreadable: String?
 
-    init(_ appearance: Appearance, space: SpaceView, backup: BackupView?, hasPassword: Bool) {
+    init(_ appearance: Appearance, space: SpaceView, account: AccountView, backup: BackupView?, hasPassword: Bool) {
         self.space = space
+        self.account = account
         self.backup = backup
         self.hasPassword = hasPassword
         choices = [

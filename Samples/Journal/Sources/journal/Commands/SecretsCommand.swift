@@ -38,10 +38,15 @@ struct SecretsCommand: AsyncParsableCommand {
 
         @OptionGroup var secrets: SecretsOptions
 
-        func open() async throws -> StorageRouter {
+        /// - Throws: `ValidationError` without a database.
+        func requireThere() throws {
             guard FileManager.default.fileExists(atPath: database) else {
                 throw ValidationError("There is no database \(database).")
             }
+        }
+
+        func open() async throws -> StorageRouter {
+            try requireThere()
             let pool = try await DatabaseStorageService.openDatabase(at: URL(filePath: database))
             return try await JournalSettings.open(pool, secrets: secrets.folder())
         }

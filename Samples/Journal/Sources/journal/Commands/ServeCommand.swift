@@ -40,12 +40,36 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let logger = Logger(label: "journal") { QuotingLogHandler.standardError(label: $0) }
         var options = try web.options(logger: logger)
-        let argument = try StorageArgument(parsing: database.storage)
-        options.storageName = argument.kind
         // Set this before the manager opens: its instruments are created by the factory that is then in effect.
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         options.metrics = { metrics.text() }
+        while let demand = try await serveOnce(options, logger: logger) { try await remove(demand, logger: logger) }
+    }
+
+    /// Removes the journal from this device. More pictures than the user has confirmed are not lost: the journal is
+    /// served again then, and its page shows the new number.
+    private func remove(_ demand: RemovalRequest.Demand, logger: Logger) async throws {
+        let pool = try await DatabaseStorageService.openDatabase(at: URL(filePath: database.database))
+        let settings = try await JournalSettings.open(pool, secrets: database.secrets.folder(), logger: logger)
+        do {
+            try await demand.removal.perform(pool, settings: settings) { lost in
+                guard lost <= demand.lost else { throw MorePicturesLost() }
+            }
+        } catch is MorePicturesLost {
+            logger.warning("The journal was not removed: more pictures than confirmed are not on the storage.")
+        }
+    }
+
+    private struct MorePicturesLost: Error {}
+
+    /// Serves the journal until a signal ends the process, or until a page requests its removal.
+    private func serveOnce(_ given: WebOptions, logger: Logger) async throws -> RemovalRequest.Demand? {
+        var options = given
+        let removal = RemovalRequest()
+        options.removal = removal
+        let argument = try StorageArgument(parsing: database.storage)
+        options.storageName = argument.kind
         let file = URL(filePath: database.database)
         let pool = try await DatabaseStorageService.openDatabase(at: file)
         let settings = try await JournalSettings.open(pool, secrets: database.secrets.folder(), logger: logger)
@@ -74,6 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
                     journal, settings: settings, cache: cache, filler: filler, options: options, logger: logger)
             }
         }
+        return removal.demand
     }
 
     private func serve(
@@ -81,7 +106,7 @@ struct ServeCommand: AsyncParsableCommand {
         options: WebOptions, logger: Logger
     ) async throws {
         let scheme = options.tls == nil ? "http" : "https"
-        let sync = try await devices.open(journal, logger: logger)
+        let sync = try await devices.open(journal, settings: settings, logger: logger)
         let backup = folders.open(
             journal, settings: settings, excluding: try ownPaths(), isOnFolder: try storageFolder() != nil,
             logger: logger)
@@ -102,7 +127,14 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.maximumGracefulShutdownDuration = .seconds(7)
         configuration.maximumCancellationDuration = .seconds(3)
         let group = ServiceGroup(configuration: configuration)
-        try await group.run()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { [removal = options.removal] in
+                await removal?.wait()
+                if removal?.demand != nil { await group.triggerGracefulShutdown() }
+            }
+            defer { tasks.cancelAll() }
+            try await group.run()
+        }
     }
 
     private func storageFolder() throws -> String? {
