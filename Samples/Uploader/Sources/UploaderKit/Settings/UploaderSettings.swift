@@ -2,12 +2,14 @@ import GRDB
 import LFSBackup
 import LFSSettings
 
-/// The settings of an uploader's database, which are those of a backup.
+/// The settings of an uploader's database: its account, backups, and the clean-up of local copies.
 enum UploaderSettings {
-    static let catalogs = [BackupSettings.catalog]
+    static let catalogs = [AccountSettings.catalog, BackupSettings.catalog, CleanupSettings.catalog]
 
     /// All keys of the catalogs, in the order of their names.
-    static var lines: [SettingLine] {
+    static var lines: [SettingLine] { AccountSettings.lines + backupLines + CleanupSettings.lines }
+
+    private static var backupLines: [SettingLine] {
         [
             SettingLine(.backupAutomatic),
             SettingLine(
