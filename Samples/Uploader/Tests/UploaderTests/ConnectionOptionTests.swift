@@ -47,6 +47,47 @@ struct ConnectionOptionTests {
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test("A push with a certificate's password from a command reaches the server")
+    func passwordCommand() throws {
+        let result = try push { authority, folder in
+            let bundle = try TestAuthority.bundle(try authority.identity("client"), password: "a secret")
+            try bundle.write(to: folder.appendingPathComponent("client.p12"))
+            return [
+                "--client-certificate", "client.p12", "--client-certificate-password-command",
+                "printf 'a secret\\nanother line\\n'",
+            ]
+        }
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test("A failing command for the password is an error without its output")
+    func failingCommand() throws {
+        let result = try push { authority, folder in
+            try authority.identity("client").pem.write(to: folder.appendingPathComponent("client.pem"))
+            return [
+                "--client-certificate", "client.pem", "--client-certificate-password-command", "echo canary; exit 7",
+            ]
+        }
+        #expect(result.status == 1 && result.messages.contains("failed with status 7"), "\(result)")
+        #expect(!result.messages.contains("canary") && !result.output.contains("canary"))
+    }
+
+    @Test(
+        "A password without a certificate, or two passwords, are wrong",
+        arguments: [
+            ["--client-certificate-password-command", "true"],
+            [
+                "--client-certificate", "a", "--client-certificate-password-command", "true",
+                "--client-certificate-password-file", "b",
+            ],
+        ])
+    func wrongPasswordOptions(_ options: [String]) throws {
+        try withFolder(files: 1) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote"] + options + ["files"]
+            #expect(try UploaderProcess(push, in: folder).wait().status == 64)
+        }
+    }
+
     @Test("A push without the required client certificate ends and names it")
     func noCertificate() throws {
         let result = try push { _, _ in [] }

@@ -73,7 +73,7 @@ struct ServerCertificateTests {
         #expect(statuses.contains("201") && !statuses.contains("400"), "\(statuses)")
     }
 
-    @Test("nginx's demand for a certificate is a misconfiguration after one request")
+    @Test("A demand of nginx for a certificate is an error after one request")
     func missing() async throws {
         let (error, statuses) = try await refusal { _, _ in nil }
         #expect(error?.code == .misconfigured)
@@ -81,7 +81,7 @@ struct ServerCertificateTests {
         #expect(statuses == ["400"])
     }
 
-    @Test("nginx's refusal of an expired certificate is a misconfiguration after one request")
+    @Test("A refusal of an expired certificate by nginx is an error after one request")
     func expired() async throws {
         let (error, statuses) = try await refusal { authority, _ in
             ClientCertificate(try authority.identity("client", days: -1).pem)
@@ -91,7 +91,7 @@ struct ServerCertificateTests {
         #expect(statuses == ["400"])
     }
 
-    @Test("nginx's refusal of another authority is a misconfiguration after one request")
+    @Test("A refusal of another authority by nginx is an error after one request")
     func stranger() async throws {
         let (error, statuses) = try await refusal { _, folder in
             ClientCertificate(try TestAuthority("stranger", in: folder).identity("client").pem)
