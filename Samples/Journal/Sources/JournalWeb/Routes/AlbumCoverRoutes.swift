@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import JournalStorage
+import LFS
 import LFSCache
 
 /// The route that sends the covers of albums: the first picture of an album, from the cache.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import LFSCache
 import LFSSettings
 
 /// The routes that empty the cache, and that choose the albums whose pictures stay on this device.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import LFS
 
 /// The routes that log the journal out of its account, and that reset it.
 struct RemovalRoutes: Sendable {

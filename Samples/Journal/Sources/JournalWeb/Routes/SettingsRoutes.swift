@@ -1,5 +1,7 @@
 import Foundation
 import Hummingbird
+import LFS
+import LFSCache
 import LFSSettings
 
 /// The routes that show, change and reset the view settings.

@@ -98,7 +98,8 @@ struct BackupTests {
     func names() async throws {
         try await withBackup { web, _, photos in
             let camera = photos.appending(path: "camera").path
-            #expect(try await list(photos.appending(path: "camera"), mode: "include", web: web).status == 303)
+            let listed = try await list(photos.appending(path: "camera"), mode: "include", web: web)
+            #expect(listed.status == 303)
             #expect(try await web.settings.get(.backupGroups).map(\.title) == ["camera"])
             let named = [("path", camera), ("mode", "include"), ("name", " Our <holidays> ")]
             #expect(try await web.post("/settings/backup/groups", fields: named).status == 303)
