@@ -78,7 +78,8 @@ struct CommandTests {
             ["demo", "--database", "b", "--storage", "s3://bucket?colour=red"],
             ["demo", "--database", "b", "--storage", "s3://bucket/../other"],
             ["import", "missing", "--folder", "a"], ["export", "a", "--database", "b", "--storage", "dir:c"],
-            ["serve"],
+            ["serve"], ["serve", "--storage", "dir:a"],
+            ["serve", "--storage", "dir:a", "--database", "b", "--folder", "c"],
         ])
     func wrong(_ arguments: [String]) async throws {
         try await withFolder { folder in
