@@ -19,10 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve", abstract: "Serves the journal of a database or a folder to the browser.",
         usage: "journal serve (--database <file> | --folder <folder>) --storage <storage> [<options>]",
         discussion: """
-            By default the journal is available only on this machine. An address of
-            --listen that other machines can reach requires --password-file,
-            --tls-certificate and --tls-key. All devices of --sync need the same storage.
-            SIGTERM and SIGINT end the journal without data loss.
+            An address that other machines can reach requires a password and TLS. All
+            devices of --sync need the same storage. SIGTERM and SIGINT lose no data.
             """)
 
     @OptionGroup var served: ServedJournal
@@ -74,7 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
         let file = URL(filePath: served.path)
         let pool = try await DatabaseStorageService.openDatabase(at: file)
         let settings = try await JournalSettings.open(pool, secrets: served.secrets.folder(), logger: logger)
-        var storage = try await argument.open { settings }
+        var storage = try await argument.open(creates: served.createBucket) { settings }
         if web.demo {
             let faults = DemoStorage(storage)
             options.faults = faults

@@ -10,12 +10,14 @@ struct ServedJournal: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A plain folder that is the journal, instead of a database. It is created if it is missing.",
-            valueName: "folder"))
+            "A plain folder that is the journal, instead of a database.", valueName: "folder"))
     var folder: String?
 
     @Option(help: StorageArgument.help)
     var storage: String
+
+    @Flag(help: "Create the bucket if it is missing.")
+    var createBucket = false
 
     @OptionGroup var secrets: SecretsOptions
 

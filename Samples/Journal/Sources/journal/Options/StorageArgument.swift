@@ -39,10 +39,12 @@ enum StorageArgument: Sendable, Equatable {
     /// Opens the storage. A bucket takes its configuration from the command line, the environment, the secrets and the
     /// profile, in this order.
     ///
-    /// - Parameter settings: A closure that opens the journal's settings. It is called for a bucket only.
+    /// - Parameters:
+    ///   - creates: Indicates that a missing bucket is created.
+    ///   - settings: A closure that opens the journal's settings. It is called for a bucket only.
     /// - Throws: `StorageError` if the storage cannot be used, for example without keys; `SettingsError` for the
     ///   secrets.
-    func open(_ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
+    func open(creates: Bool = false, _ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
         switch self {
         case .directory(let path): return try DirectoryStorage(at: URL(filePath: path, directoryHint: .isDirectory))
         case .bucket(let url):
@@ -62,6 +64,7 @@ enum StorageArgument: Sendable, Equatable {
                         "\(error.message) Or store them for this journal: journal secrets set-storage --database FILE.",
                     cause: error)
             }
+            if creates { try await storage.createIfMissing() }
             return storage
         }
     }

@@ -12,7 +12,7 @@ struct SyncArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The sync server, https://HOST or http://HOST:PORT. By default that of 'account login'.",
+            "The sync server: https://HOST. By default that of 'account login'.",
             valueName: "url"))
     var sync: String?
 
