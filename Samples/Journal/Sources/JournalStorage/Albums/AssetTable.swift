@@ -157,11 +157,6 @@ enum AssetTable {
         return db.changesCount
     }
 
-    /// Returns true if assets can be favourites, which older journals do not know.
-    static func hasFavorites(_ db: Database) throws -> Bool {
-        try db.columns(in: "asset").contains { $0.name == "isFavorite" }
-    }
-
     /// Returns a request for the files of the favourites.
     static func favorites() -> QueryInterfaceRequest<FileData> {
         FileData.filter(sql: "id IN (SELECT fileId FROM asset WHERE isFavorite)")

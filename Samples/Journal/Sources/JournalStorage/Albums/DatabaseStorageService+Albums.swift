@@ -119,15 +119,7 @@ extension DatabaseStorageService {
         try await write("The assets") { db in try AssetTable.delete(remoteIDs: remoteIDs, db) }
     }
 
-    /// Returns true if assets can be favourites.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
-    public func hasFavorites() async throws -> Bool {
-        try await read("The assets") { db in try AssetTable.hasFavorites(db) }
-    }
-
-    /// Returns a request for the files of the favourites, such as for `EvictionPolicy.keep(_:)`. It requires
-    /// ``hasFavorites()``.
+    /// Returns a request for the files of the favourites, such as for `EvictionPolicy.keep(_:)`.
     public static func favorites() -> QueryInterfaceRequest<FileData> { AssetTable.favorites() }
 
     // MARK: Albums

@@ -123,7 +123,7 @@ struct StorageRoutes: Sendable {
 
     /// - Parameter keep: The maximum size of the local copies in MiB.
     private func policy(keep: Int64) async throws -> EvictionPolicy {
-        try await CleanupRules.policy(parts.settings, maxByteCount: keep << 20, journal: parts.journal)
+        try await CleanupRules.policy(parts.settings, maxByteCount: keep << 20)
     }
 
     private static func keep(_ form: Form) throws(WebError) -> Int64 {

@@ -34,21 +34,15 @@ enum CleanupRules {
     /// Returns the policy of an eviction with the present rules.
     ///
     /// - Parameter maxByteCount: The maximum size of the local copies in bytes.
-    /// - Throws: `SettingsError` if a rule cannot be read, so that nothing is freed that it would keep; the database's
-    ///   error.
-    static func policy(
-        _ settings: StorageRouter, maxByteCount: Int64, journal: DatabaseStorageService
-    ) async throws -> EvictionPolicy {
+    /// - Throws: `SettingsError` if a rule cannot be read, so that nothing is freed that it would keep.
+    static func policy(_ settings: StorageRouter, maxByteCount: Int64) async throws -> EvictionPolicy {
         var policy = EvictionPolicy(maxByteCount: maxByteCount)
         policy.keepsContentTypes = try await settings.get(.cleanupContentTypes)
         let days = try await settings.get(.cleanupDays)
         if days > 0 { policy.keepsUsedWithin = .seconds(min(days, Self.days.upperBound) * 86_400) }
         let albums = try await settings.get(.cleanupAlbums)
         if !albums.isEmpty { policy.keep { DatabaseStorageService.files(inAlbums: albums) } }
-        let keepsFavorites = try await settings.get(.cleanupKeepsFavorites)
-        if keepsFavorites, try await journal.hasFavorites() {
-            policy.keep { DatabaseStorageService.favorites() }
-        }
+        if try await settings.get(.cleanupKeepsFavorites) { policy.keep { DatabaseStorageService.favorites() } }
         return policy
     }
 }

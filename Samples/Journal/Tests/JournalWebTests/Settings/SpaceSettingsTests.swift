@@ -99,6 +99,25 @@ struct SpaceSettingsTests {
         }
     }
 
+    @Test("Favourites stay while the setting says so")
+    func favorites() async throws {
+        try await withPictures { web, png, gif in
+            let album = Album(ownerID: "me", name: "Hut", createdAt: Date())
+            try await web.journal.saveAlbum(album)
+            for file in [png, gif] {
+                let fields = [("album", album.id.uuidString), ("picture", "\(file.id)")]
+                #expect(try await web.post("/albums/add", fields: fields).status == 303)
+            }
+            try await web.journal.setFavorite(true, file: gif.id, inAlbum: album.id)
+            #expect(try await free(web).text.contains("favourites"))
+            #expect(try await localCopies(png, gif, web: web) == [false, true])
+            #expect(try await web.post("/settings", fields: [("was-favorites", "on")]).status == 303)
+            #expect(try await web.settings.get(.cleanupKeepsFavorites) == false)
+            #expect(try await free(web).status == 200)
+            #expect(try await localCopies(png, gif, web: web) == [false, false])
+        }
+    }
+
     @Test("Pictures that were used within the days of the setting stay")
     func days() async throws {
         try await withPictures { web, png, gif in
