@@ -96,6 +96,7 @@ let package = Package(
                 "JournalStorage", "WriterScript", "journal", "journal-writer", lfs, lfsStorage, lfsSync,
                 .product(name: "LFSTesting", package: "LFS"), grdb,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "JournalWebTests",

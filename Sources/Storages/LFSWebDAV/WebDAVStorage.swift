@@ -8,7 +8,7 @@ import LFSSystem
 ///
 /// A file is written next to its place, verified, and moved there, so readers only see complete objects. The server
 /// reports the size of a file, but no checksum: see ``WebDAVOptions/readsBack``. An interrupted upload starts over,
-/// because not all servers support resuming. The folder of the URL must exist.
+/// because not all servers support resuming. The folder of the URL must exist: see ``createIfMissing()``.
 ///
 /// Source: RFC 4918. The `Authorization` field follows RFC 7617 and RFC 6750.
 public final class WebDAVStorage: RemoteStorage {
@@ -84,6 +84,15 @@ public final class WebDAVStorage: RemoteStorage {
             }
             try await client.remove(client.place.path(of: key), of: key)
         }
+    }
+
+    /// Creates the folder of the URL, if it does not exist. LFS never creates it without this call.
+    ///
+    /// - Returns: true if the folder was created.
+    /// - Throws: `StorageError.Code.misconfigured` if the parent of the folder does not exist, and `forbidden` if the
+    ///   user may not create it.
+    @discardableResult public func createIfMissing() async throws -> Bool {
+        try await translatingFailures(nil) { try await client.makeRoot() }
     }
 
     /// Returns one page of the objects. It reads one folder per request (`Depth: 1`), because few servers allow more.

@@ -39,6 +39,17 @@ struct GroupTests {
         }
     }
 
+    @Test("A group has a name for users, and groups without one can be read")
+    func names() throws {
+        let stored = Data(#"[{"id":"/home/ada/Pictures","mode":"include"}]"#.utf8)
+        var groups = try JSONDecoder().decode([BackupGroup].self, from: stored)
+        #expect(groups.map(\.name) == [nil] && groups.map(\.title) == ["Pictures"])
+        groups[0].name = "Holidays"
+        let again = try JSONDecoder().decode([BackupGroup].self, from: try JSONEncoder().encode(groups))
+        #expect(again == groups && again.map(\.title) == ["Holidays"])
+        #expect(BackupGroup("/", mode: .none).title == "/" && BackupGroup("a", mode: .none, name: "").title == "a")
+    }
+
     @Test("A link does not bypass the exclusion of a folder")
     func links() async throws {
         try await withTree { app in

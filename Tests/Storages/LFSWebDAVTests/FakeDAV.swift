@@ -36,13 +36,14 @@ final class FakeDAV: HTTPTransport {
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
     func storage(
-        credentials: WebDAVCredentials = .none, _ change: (inout WebDAVOptions) -> Void = { _ in }
+        credentials: WebDAVCredentials = .none, at path: String = "/dav",
+        _ change: (inout WebDAVOptions) -> Void = { _ in }
     ) throws -> WebDAVStorage {
         var options = WebDAVOptions()
         options.transport = self
         change(&options)
         return try WebDAVStorage(
-            url: URL(string: "https://host/dav").unsafelyUnwrapped, credentials: credentials, options: options)
+            url: URL(string: "https://host\(path)").unsafelyUnwrapped, credentials: credentials, options: options)
     }
 
     func put(_ path: String, bytes: [UInt8]) {

@@ -4,7 +4,7 @@ import ArgumentParser
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
-        abstract: "Keeps a journal of time and pictures, in a folder or in a database that offloads its pictures.",
+        abstract: "Keeps a journal of time and pictures, in a folder or in a database.",
         discussion: """
             STORAGE
               dir:PATH             a folder, such as a mounted share or another disk
@@ -32,5 +32,8 @@ struct JournalCommand: AsyncParsableCommand {
                 journal export ~/Copy --database journal.sqlite --storage s3://bucket/mine
             """,
         version: "0.1.0",
-        subcommands: [ServeCommand.self, DemoCommand.self, ImportCommand.self, ExportCommand.self, SecretsCommand.self])
+        subcommands: [
+            ServeCommand.self, DemoCommand.self, ImportCommand.self, ExportCommand.self, SecretsCommand.self,
+            AccountCommand.self,
+        ])
 }

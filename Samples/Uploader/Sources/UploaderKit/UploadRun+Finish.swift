@@ -72,6 +72,7 @@ extension UploadRun {
             }
         }
         await shareRows(isLast: true)
+        if let sync, table.isOurs { try await AccountSettings.record(sync, in: database) }
         try await reportUnsharedNames()
         try await reportDeletions()
         // Determined again, because replaced files no longer have failures.

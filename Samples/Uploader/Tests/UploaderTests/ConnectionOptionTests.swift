@@ -47,6 +47,47 @@ struct ConnectionOptionTests {
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test("A push with a certificate's password from a command reaches the server")
+    func passwordCommand() throws {
+        let result = try push { authority, folder in
+            let bundle = try TestAuthority.bundle(try authority.identity("client"), password: "a secret")
+            try bundle.write(to: folder.appendingPathComponent("client.p12"))
+            return [
+                "--client-certificate", "client.p12", "--client-certificate-password-command",
+                "printf 'a secret\\nanother line\\n'",
+            ]
+        }
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test("A failing command for the password is an error without its output")
+    func failingCommand() throws {
+        let result = try push { authority, folder in
+            try authority.identity("client").pem.write(to: folder.appendingPathComponent("client.pem"))
+            return [
+                "--client-certificate", "client.pem", "--client-certificate-password-command", "echo canary; exit 7",
+            ]
+        }
+        #expect(result.status == 1 && result.messages.contains("failed with status 7"), "\(result)")
+        #expect(!result.messages.contains("canary") && !result.output.contains("canary"))
+    }
+
+    @Test(
+        "A password without a certificate, or two passwords, are wrong",
+        arguments: [
+            ["--client-certificate-password-command", "true"],
+            [
+                "--client-certificate", "a", "--client-certificate-password-command", "true",
+                "--client-certificate-password-file", "b",
+            ],
+        ])
+    func wrongPasswordOptions(_ options: [String]) throws {
+        try withFolder(files: 1) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote"] + options + ["files"]
+            #expect(try UploaderProcess(push, in: folder).wait().status == 64)
+        }
+    }
+
     @Test("A push without the required client certificate ends and names it")
     func noCertificate() throws {
         let result = try push { _, _ in [] }
@@ -63,6 +104,27 @@ struct ConnectionOptionTests {
         }
         #expect(result.status == 3, "\(result)")
         #expect(result.messages.contains("Check its password"), "\(result)")
+    }
+
+    @Test("A missing bucket is created only with the option", arguments: [true, false])
+    func creation(_ isWanted: Bool) throws {
+        try withFolder(files: 1) { folder in
+            let created = Mutex(0)
+            let server = try AnsweringServer { request, _ in
+                let isBucket = request.path.prefix { $0 != "?" } == "/photos"
+                if isBucket, request.method == "PUT" {
+                    created.withLock { $0 += 1 }
+                    return .init()
+                }
+                guard created.withLock({ $0 }) > 0 else { return .failure(404, code: "NoSuchBucket") }
+                return isBucket ? .init() : .uploaded(request)
+            }
+            defer { server.close() }
+            let result = try Self.run(
+                server, at: server.url.absoluteString, options: isWanted ? ["--create-storage"] : [], in: folder)
+            #expect(created.withLock { $0 } == (isWanted ? 1 : 0))
+            #expect((result.status == 0) == isWanted, "\(result)")
+        }
     }
 
     @Test("Each request has the header fields of the file")

@@ -45,6 +45,37 @@ struct FreeTests {
         }
     }
 
+    @Test("A changed setting of the clean-up decides which copies are freed next")
+    func settings() throws {
+        try withFolder(files: 2) { folder in
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("files/kept"), withIntermediateDirectories: true)
+            try randomData(10_240).write(to: folder.appendingPathComponent("files/kept/a.png"))
+            let entries = try push(folder)
+            let kept = try #require(entries.first { $0.path.hasSuffix("kept/a.png") }?.id)
+            func set(_ key: String, value: String) throws {
+                let run = try UploaderProcess.run(
+                    "settings", "set", "--database", "a.sqlite", key, value, in: folder)
+                #expect(run.status == 0, "\(run.messages)")
+            }
+            try set("cleanup.keepsDays", value: "30")
+            #expect(try uploader("free", in: folder).status == 0)
+            #expect(try copies(folder).count == 3)
+            // The option of the command takes precedence.
+            try set("cleanup.keepsFolders", value: folder.appendingPathComponent("files/kept").path)
+            #expect(try uploader("free", "--older-than", "0s", in: folder).status == 0)
+            #expect(try copies(folder) == [kept])
+            try set("cleanup.keepsDays", value: "0")
+            try set("cleanup.keepsFolders", value: "/other")
+            try set("cleanup.keepsContentTypes", value: "image/png")
+            #expect(try uploader("free", in: folder).output.contains("1 kept by a rule"))
+            #expect(try copies(folder) == [kept])
+            try set("cleanup.keepsContentTypes", value: "")
+            #expect(try uploader("free", in: folder).status == 0)
+            #expect(try copies(folder) == [])
+        }
+    }
+
     @Test("A missed goal of free exits with 3, and pull restores the freed files")
     func shortfall() throws {
         try withFolder(files: 3) { folder in

@@ -23,44 +23,54 @@ struct SettingsTests {
         try Self.withDatabase { folder in
             #expect(
                 try Self.settings(["list"], in: folder).output == """
+                    account.endpoint    (default)
+                    account.serverURL    (default)
+                    account.user    (default)
                     backup.automatic  false  (default)
-                    backup.background  false  (default)
                     backup.delay  0  (default)
                     backup.groups    (default)
                     backup.requiresCharging  false  (default)
                     backup.requiresWiFi  true  (default)
+                    cleanup.keepsContentTypes    (default)
+                    cleanup.keepsDays  0  (default)
+                    cleanup.keepsFolders    (default)
 
                     """)
             #expect(try Self.settings(["set", "backup.delay", "10m"], in: folder).status == 0)
             let list = try Self.settings(["list"], in: folder).output
             #expect(list.contains("backup.delay  10m  (set, default 0)\n"), "\(list)")
             let json = try Self.settings(["list", "--json"], in: folder)
-            #expect(json.events.map { $0["name"] as? String ?? "" }.count == 6)
+            #expect(json.events.map { $0["name"] as? String ?? "" }.count == 11)
             #expect(json.events.first { $0["name"] as? String == "backup.delay" }?["isSet"] as? Bool == true)
         }
     }
 
     static let written = [
-        ("backup.automatic", "true"), ("backup.background", "true"), ("backup.requiresCharging", "true"),
+        ("backup.automatic", "true"), ("backup.requiresCharging", "true"),
         ("backup.requiresWiFi", "false"), ("backup.delay", "90s"), ("backup.delay", "24h"),
-        ("backup.groups", "include:/a,b,exclude:/a,b/c,none:/d"),
+        ("backup.groups", "include:/a,b,exclude:/a,b/c,none:/d"), ("account.endpoint", "http://127.0.0.1:8585"),
+        ("account.serverURL", "https://photos.example"), ("cleanup.keepsContentTypes", "image/png,video/*"),
+        ("cleanup.keepsDays", "30"), ("cleanup.keepsFolders", "/a,/b c"),
     ]
 
     @Test("A set value is printed as it was given, and its removal restores the default", arguments: written)
     func values(key: String, value: String) throws {
         try Self.withDatabase { folder in
-            let before = try Self.settings(["get", key], in: folder).output
+            let before = try Self.settings(["get", key], in: folder)
             #expect(try Self.settings(["set", key, value], in: folder).status == 0)
             #expect(try Self.settings(["get", key], in: folder).output == "\(value)\n")
             #expect(try Self.settings(["remove", key], in: folder).status == 0)
-            #expect(try Self.settings(["get", key], in: folder).output == before)
+            let after = try Self.settings(["get", key], in: folder)
+            #expect(after.output == before.output && after.status == before.status)
         }
     }
 
     static let mistakes = [
         ("backup.requiresWiFi", "maybe", "true or false"), ("backup.delay", "25h", "from 0 to 24h"),
         ("backup.delay", "10", "from 0 to 24h"), ("backup.groups", "/a", "include:PATH"),
-        ("backup.requiresWifi", "true", "backup.requiresWiFi"),
+        ("backup.requiresWifi", "true", "backup.requiresWiFi"), ("account.serverURL", "photos", "https://host"),
+        ("account.user", "me", "which 'sync' stores"), ("cleanup.keepsContentTypes", "image", "image/png,video/*"),
+        ("cleanup.keepsDays", "-1", "from 0 to 36500"), ("cleanup.keepsFolders", "a", "absolute paths"),
     ]
 
     @Test(
@@ -71,7 +81,7 @@ struct SettingsTests {
             let result = try Self.settings(["set", key, value], in: folder)
             #expect(result.status == 1)
             #expect(result.messages.contains(advice), "\(result.messages)")
-            #expect(try Self.settings(["list"], in: folder).output.components(separatedBy: "(default)").count == 7)
+            #expect(try Self.settings(["list"], in: folder).output.components(separatedBy: "(default)").count == 12)
             guard key == "backup.requiresWifi" else { return }
             for command in ["get", "remove"] { #expect(try Self.settings([command, key], in: folder).status == 1) }
         }
@@ -98,19 +108,19 @@ struct SettingsTests {
     @Test("An unreadable setting is reported in its line, and the others are listed")
     func unreadable() throws {
         try Self.withDatabase { folder in
-            #expect(try Self.settings(["set", "backup.background", "true"], in: folder).status == 0)
+            #expect(try Self.settings(["set", "backup.automatic", "true"], in: folder).status == 0)
             let database = folder.appendingPathComponent("a.sqlite")
             try TestDatabase.execute("UPDATE lfs_setting SET value = x'00ff'", in: database)
             let list = try Self.settings(["list"], in: folder)
             #expect(list.status == 1)
             let lines = list.output.split(separator: "\n")
-            #expect(lines.count == 6, "\(list.output)")
-            #expect(lines.filter { $0.hasPrefix("backup.background  cannot be read: ") }.count == 1, "\(list.output)")
-            #expect(lines.last == "backup.requiresWiFi  true  (default)")
+            #expect(lines.count == 11, "\(list.output)")
+            #expect(lines.filter { $0.hasPrefix("backup.automatic  cannot be read: ") }.count == 1, "\(list.output)")
+            #expect(lines.last == "cleanup.keepsFolders    (default)")
             let events = try Self.settings(["list", "--json"], in: folder).events
             let problems = events.filter { $0["problem"] != nil }.map { $0["name"] as? String }
-            #expect(events.count == 6 && problems == ["backup.background"])
-            #expect(try Self.settings(["remove", "backup.background"], in: folder).status == 0)
+            #expect(events.count == 11 && problems == ["backup.automatic"])
+            #expect(try Self.settings(["remove", "backup.automatic"], in: folder).status == 0)
             #expect(try Self.settings(["list"], in: folder).status == 0)
         }
     }

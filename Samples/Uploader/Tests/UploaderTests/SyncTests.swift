@@ -83,6 +83,28 @@ struct SyncTests {
         }
     }
 
+    @Test("Sync uses the server of the settings, and stores the account")
+    func account() throws {
+        try run { folder, _, one, _ in
+            try write("a", data: Data("a".utf8), folder: folder)
+            try one.run("push", arguments: "files")
+            let user = try UploaderProcess.run(
+                "settings", "get", "--database", one.database, "account.user", in: folder)
+            #expect(user.status == 0 && !user.output.isEmpty, "\(user)")
+            let sync = ["sync", "--database", one.database, "--to", "dir:remote"]
+            let environment = ["LFS_SYNC_TOKEN": one.token]
+            let unknown = try UploaderProcess(sync, in: folder, environment: environment).wait()
+            #expect(unknown.status == 64 && unknown.messages.contains("account.serverURL"), "\(unknown)")
+            // The endpoint takes precedence over the server, which does not exist.
+            for (key, url) in [("account.serverURL", "https://photos.example"), ("account.endpoint", one.url)] {
+                let set = try UploaderProcess.run("settings", "set", "--database", one.database, key, url, in: folder)
+                #expect(set.status == 0, "\(set)")
+            }
+            let known = try UploaderProcess(sync, in: folder, environment: environment).wait()
+            #expect(known.status == 0, "\(known)")
+        }
+    }
+
     @Test("A comparison with the server restores lost rows")
     func comparison() throws {
         try run { folder, _, one, two in

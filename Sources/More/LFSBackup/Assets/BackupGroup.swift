@@ -16,14 +16,29 @@ public struct BackupGroup: Hashable, Codable, Sendable, Identifiable {
     public let id: String
     /// The backup mode.
     public var mode: Mode
+    /// The name for users, such as the name of an album. Nil if the group has no name besides its id.
+    public var name: String?
     /// The time of the last complete backup. Nil for never.
     public var lastBackup: Date?
 
     /// Creates a group.
-    public init(_ id: String, mode: Mode, lastBackup: Date? = nil) {
+    ///
+    /// - Parameters:
+    ///   - id: the path of a folder, or the identifier of an album.
+    ///   - mode: the backup mode.
+    ///   - name: the name for users. Nil for none.
+    ///   - lastBackup: the time of the last complete backup. Nil for never.
+    public init(_ id: String, mode: Mode, name: String? = nil, lastBackup: Date? = nil) {
         self.id = id
         self.mode = mode
+        self.name = name
         self.lastBackup = lastBackup
+    }
+
+    /// The name, or the last part of the id if there is no name.
+    public var title: String {
+        if let name, !name.isEmpty { return name }
+        return id.split(separator: "/").last.map(String.init) ?? id
     }
 }
 

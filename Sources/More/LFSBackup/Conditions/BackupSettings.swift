@@ -4,8 +4,6 @@ public import LFSSettings
 extension StorageKey<Bool> {
     /// The setting for automatic backups. Off by default.
     public static var backupAutomatic: Self { .init("backup.automatic", default: false) }
-    /// The setting for automatic backups in the background. Off by default.
-    public static var backupBackground: Self { .init("backup.background", default: false) }
     /// The setting that lets uploads wait for an unmetered network. On by default.
     public static var backupRequiresWiFi: Self { .init("backup.requiresWiFi", default: true) }
     /// The setting that lets uploads wait for mains power. Off by default.
@@ -52,7 +50,6 @@ public enum BackupSettings {
     /// The keys of the settings. Open a router with this catalog, next to the app's own catalogs.
     public static let catalog = StorageCatalog("lfs.backup") {
         StorageKey<Bool>.backupAutomatic
-        StorageKey<Bool>.backupBackground
         StorageKey<Bool>.backupRequiresWiFi
         StorageKey<Bool>.backupRequiresCharging
         StorageKey<Duration>.backupDelay

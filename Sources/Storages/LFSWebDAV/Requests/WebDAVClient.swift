@@ -138,6 +138,25 @@ struct WebDAVClient: Sendable {
         }
     }
 
+    /// Creates the folder of the storage.
+    ///
+    /// - Returns: false if it exists.
+    func makeRoot() async throws -> Bool {
+        do {
+            _ = try await send(request(.mkcol, path: place.root), about: nil)
+            return true
+        } catch let failure as WebDAVFailure where failure.status == 405 {
+            // 405: the folder already exists (RFC 4918, section 9.3.1).
+            return false
+        } catch let failure as WebDAVFailure where failure.status == 409 || failure.isMissing {
+            // 409: the parent folder does not exist.
+            throw StorageError(
+                .misconfigured,
+                message: "The parent of the folder does not exist on the server. Check the URL, or create the parent.",
+                cause: failure)
+        }
+    }
+
     /// Moves a file to its final place.
     ///
     /// - Returns: true if the file is in its place. false if the place is taken and must not be replaced.

@@ -47,6 +47,23 @@ enum AlbumLinkTable {
         return ids.compactMap { images[$0] }
     }
 
+    /// Returns the first file of an album; nil for an empty album.
+    static func cover(of album: UUID, _ db: Database) throws -> FileData? {
+        let sql = "SELECT fileId FROM album_asset WHERE albumId = ? ORDER BY position, id LIMIT 1"
+        let ids = try String.fetchAll(db, sql: sql, arguments: [album.text])
+        return try StoredImage.all(ids, db).values.first?.file
+    }
+
+    /// Returns a request for the files of albums.
+    ///
+    /// - Parameter albums: The ids of the albums. Unknown ids are ignored.
+    static func files(in albums: [String]) -> QueryInterfaceRequest<FileData> {
+        let places = Array(repeating: "?", count: albums.count).joined(separator: ", ")
+        return FileData.filter(
+            sql: "id IN (SELECT fileId FROM album_asset WHERE albumId IN (\(places)))",
+            arguments: StatementArguments(albums))
+    }
+
     private static func places(_ album: UUID, _ db: Database) throws -> [String: Int] {
         let rows = try Row.fetchAll(
             db, sql: "SELECT fileId, position FROM album_asset WHERE albumId = ?", arguments: [album.text])

@@ -186,6 +186,11 @@ enum AssetTable {
         return db.changesCount
     }
 
+    /// Returns a request for the files of the favourites.
+    static func favorites() -> QueryInterfaceRequest<FileData> {
+        FileData.filter(sql: "id IN (SELECT fileId FROM asset WHERE isFavorite)")
+    }
+
     /// - Parameter condition: The joins, the condition and the order, as SQL that follows the name of the table.
     static func fetch(_ condition: String, arguments: StatementArguments, _ db: Database) throws -> [Asset] {
         let sql = """

@@ -1,5 +1,5 @@
 public import Foundation
-import GRDB
+public import GRDB
 public import LFS
 
 /// Albums of pictures, which only the database implementation has. A photo app needs them, and accounts can share them.
@@ -119,6 +119,9 @@ extension DatabaseStorageService {
         try await write("The assets") { db in try AssetTable.delete(remoteIDs: remoteIDs, db) }
     }
 
+    /// Returns a request for the files of the favourites, such as for `EvictionPolicy.keep(_:)`.
+    public static func favorites() -> QueryInterfaceRequest<FileData> { AssetTable.favorites() }
+
     // MARK: Albums
 
     /// Stores an album. An album with the same id is replaced and keeps its pictures.
@@ -169,6 +172,20 @@ extension DatabaseStorageService {
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadImages(inAlbum id: UUID) async throws -> [StoredImage] {
         try await read("album \(id.text)") { db in try AlbumLinkTable.images(in: id, db) }
+    }
+
+    /// Returns the first file of an album, or nil if the album is empty.
+    ///
+    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
+    public func loadCover(ofAlbum id: UUID) async throws -> FileData? {
+        try await read("album \(id.text)") { db in try AlbumLinkTable.cover(of: id, db) }
+    }
+
+    /// Returns a request for the files that albums show, such as for `EvictionPolicy.keep(_:)`.
+    ///
+    /// - Parameter ids: The lowercase ids of the albums. Unknown ids are ignored.
+    public static func files(inAlbums ids: [String]) -> QueryInterfaceRequest<FileData> {
+        AlbumLinkTable.files(in: ids)
     }
 
     /// Returns the assets of this account that an album shows, in its order.

@@ -48,6 +48,9 @@ public struct WebOptions: Sendable {
     /// A closure that fills an empty journal with sample records, on request; nil without that button.
     public var fillDemo: (@Sendable (DatabaseStorageService) async throws -> Void)?
 
+    /// The request with which a page removes the journal from this device; nil without that form.
+    public var removal: RemovalRequest?
+
     /// Creates options for this machine only, on port 8080.
     public init() {}
 

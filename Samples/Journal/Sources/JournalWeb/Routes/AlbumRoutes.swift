@@ -3,6 +3,7 @@ import GRDB
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSSettings
 
 /// The routes that create, fill, change and delete albums.
 struct AlbumRoutes: Sendable {
@@ -44,9 +45,16 @@ struct AlbumRoutes: Sendable {
         let content = AlbumPageView(
             album: AlbumView(album.album, isForeign: album.isForeign), items: items, isEmpty: items.isEmpty,
             isForeign: album.isForeign, canShare: parts.sync != nil && !album.isForeign, members: members,
-            hasMembers: !members.isEmpty, mine: members.first { album.isForeign && $0.isMe })
+            hasMembers: !members.isEmpty, isKept: try await isKept(album.id),
+            mine: members.first { album.isForeign && $0.isMe })
         return try await parts.page(
             "album", title: "Album \(album.album.name)", at: "/pictures", context: context, content: content)
+    }
+
+    /// Returns true if the pictures of an album stay on this device. An unreadable setting does not prevent the page.
+    private func isKept(_ album: UUID) async throws -> Bool {
+        let snapshot = try await parts.settings.snapshot()
+        return (try? snapshot.get(.cleanupAlbums))?.contains(album.text) ?? false
     }
 
     @Sendable func put(_ request: Request, context: JournalContext) async throws -> Response {
@@ -63,6 +71,7 @@ struct AlbumRoutes: Sendable {
             assets.append(try await asset(of: file))
         }
         try await parts.journal.addAssets(assets, toAlbum: album.id)
+        await parts.thumbnails?.removeCover(ofAlbum: album.id)
         return parts.redirect(to: AlbumView(album.album).path)
     }
 
@@ -78,6 +87,7 @@ struct AlbumRoutes: Sendable {
         } catch FileStorageError.imageNotFound {
             // Another window or device has already removed it.
         }
+        await parts.thumbnails?.removeCover(ofAlbum: album.id)
         return parts.redirect(to: AlbumView(album.album).path)
     }
 
@@ -88,6 +98,7 @@ struct AlbumRoutes: Sendable {
             throw WebError(.badRequest, message: "Only the album's owner can delete it. You can leave it.")
         }
         try await parts.journal.deleteAlbum(album.id)
+        await parts.thumbnails?.removeCover(ofAlbum: album.id)
         return parts.redirect(to: "/pictures")
     }
 

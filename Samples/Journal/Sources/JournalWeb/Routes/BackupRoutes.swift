@@ -46,12 +46,18 @@ struct BackupRoutes: Sendable {
     @Sendable func put(_ request: Request, context: JournalContext) async throws -> Response {
         let form = try await parts.form(request, context: context)
         let backup = try backup()
-        guard form.names.allSatisfy(["token", "path", "mode"].contains), form.all("path").count == 1,
-            form.all("mode").count == 1, let mode = BackupGroup.Mode(rawValue: form["mode"])
+        guard form.names.allSatisfy(["token", "path", "mode", "name"].contains), form.all("path").count == 1,
+            form.all("mode").count == 1, form.all("name").count < 2,
+            let mode = BackupGroup.Mode(rawValue: form["mode"])
         else {
             throw WebError(.badRequest, message: "Name one folder, and choose included, excluded or none.")
         }
         let path = form["path"]
+        let given = form.has("name") ? form["name"].trimmingCharacters(in: .whitespacesAndNewlines) : ""
+        guard given.count <= 200 else {
+            throw WebError(.badRequest, message: "The name of a folder has at most 200 characters.")
+        }
+        let name = given.isEmpty ? nil : given
         // A listed folder can be removed even if it no longer exists.
         let real = mode == .none ? path : try backup.roots.resolved().folder(path)
         let isFull = WebError(
@@ -62,9 +68,10 @@ struct BackupRoutes: Sendable {
                 if let index { groups.remove(at: index) }
             } else if let index {
                 groups[index].mode = mode
+                if let name { groups[index].name = name }
             } else {
                 guard groups.count < Self.maxGroups else { throw isFull }
-                groups.append(BackupGroup(real, mode: mode))
+                groups.append(BackupGroup(real, mode: mode, name: name))
             }
         }
         return parts.redirect(to: "/settings")

@@ -105,7 +105,7 @@ struct PictureRoutes: Sendable {
     }
 
     /// The reply for a file without a thumbnail, and for one that another device has not uploaded yet.
-    private static var placeholder: Response {
+    static var placeholder: Response {
         Response(
             status: .ok, headers: [.contentType: "image/svg+xml", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.missing_svg)))

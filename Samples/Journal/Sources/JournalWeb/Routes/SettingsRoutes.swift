@@ -1,5 +1,7 @@
 import Foundation
 import Hummingbird
+import LFS
+import LFSCache
 import LFSSettings
 
 /// The routes that show, change and reset the view settings.
@@ -16,6 +18,15 @@ struct SettingsRoutes: Sendable {
         .toggle("original", key: .loadOriginal),
     ]
 
+    /// The settings of the caches and of the clean-up.
+    static let space: [SettingField] = [
+        .number("thumbnails", key: .thumbnailCacheSize, range: CacheSizes.range),
+        .number("images", key: .imageCacheSize, range: CacheSizes.range),
+        .number("covers", key: .albumThumbnailCacheSize, range: CacheSizes.range),
+        .toggle("favorites", key: .cleanupKeepsFavorites), .mediaTypes("types", key: .cleanupContentTypes),
+        .number("days", key: .cleanupDays, range: CleanupRules.days),
+    ]
+
     func add(to router: Router<JournalContext>) {
         router.get("/settings", use: show)
         router.post("/settings", use: save)
@@ -25,12 +36,18 @@ struct SettingsRoutes: Sendable {
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         var backup: BackupView?
         if let own = parts.backup { backup = try await BackupView(own, settings: parts.settings, times: parts.times) }
-        let content = SettingsView(try await parts.appearance(), backup: backup, hasPassword: parts.password != nil)
+        let space = SpaceView(try await parts.settings.snapshot(), usage: await parts.cache?.usage())
+        let account = try await AccountView(
+            parts.settings, lost: try await parts.lfs.filesLostByReset(), canRemove: parts.options.removal != nil)
+        let content = SettingsView(
+            try await parts.appearance(), space: space, account: account, backup: backup,
+            hasPassword: parts.password != nil)
         return try await parts.page("settings", title: "Settings", at: "/settings", context: context, content: content)
     }
 
     @Sendable func save(_ request: Request, context: JournalContext) async throws -> Response {
-        let changes = try SettingField.changes(try await parts.form(request, context: context), of: Self.view)
+        let changes = try SettingField.changes(
+            try await parts.form(request, context: context), of: Self.view + Self.space)
         try await parts.settings.write { batch in
             for change in changes { try change(batch) }
         }
@@ -40,7 +57,8 @@ struct SettingsRoutes: Sendable {
     @Sendable func reset(_ request: Request, context: JournalContext) async throws -> Response {
         _ = try await parts.form(request, context: context)
         try await parts.settings.write { batch in
-            for field in Self.view { try field.reset(batch) }
+            for field in Self.view + Self.space { try field.reset(batch) }
+            try batch.remove(.cleanupAlbums)
         }
         return parts.redirect(to: "/settings")
     }

@@ -105,7 +105,7 @@ struct StorageRoutes: Sendable {
 
     @Sendable func previewEviction(_ request: Request, context: JournalContext) async throws -> Response {
         let keep = try Self.keep(request.fields)
-        let report = try await parts.lfs.previewEviction(EvictionPolicy(maxByteCount: keep << 20))
+        let report = try await parts.lfs.previewEviction(try await policy(keep: keep))
         let content = EvictionView(report, keep: keep, isPreview: true)
         return try await parts.page(
             "eviction", title: "Free space", at: "/storage", context: context, isLive: false, content: content)
@@ -113,12 +113,17 @@ struct StorageRoutes: Sendable {
 
     @Sendable func evict(_ request: Request, context: JournalContext) async throws -> Response {
         let keep = try Self.keep(try await parts.form(request, context: context))
-        let report = try await parts.lfs.evict(EvictionPolicy(maxByteCount: keep << 20)) { [history = parts.history] in
+        let report = try await parts.lfs.evict(try await policy(keep: keep)) { [history = parts.history] in
             history.addFreed($0.id, byteCount: $0.byteCount)
         }
         let content = EvictionView(report, keep: keep, isPreview: false)
         return try await parts.page(
             "eviction", title: "Free space", at: "/storage", context: context, isLive: false, content: content)
+    }
+
+    /// - Parameter keep: The maximum size of the local copies in MiB.
+    private func policy(keep: Int64) async throws -> EvictionPolicy {
+        try await CleanupRules.policy(parts.settings, maxByteCount: keep << 20)
     }
 
     private static func keep(_ form: Form) throws(WebError) -> Int64 {

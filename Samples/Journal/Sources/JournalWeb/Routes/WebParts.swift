@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSCache
 import LFSSettings
 import Logging
 
@@ -28,6 +29,8 @@ struct WebParts: Sendable {
     /// The limit on concurrent uploads of pictures, so that pages need not wait for a hundred pictures that were
     /// dropped together.
     let turns = KeyedMutex(4)
+    /// The cache of the thumbnails; nil for none.
+    let cache: MediaCache?
     /// The thumbnails; nil without the tool or the cache. Pages then show the original pictures.
     let thumbnails: Thumbnails?
 

@@ -1,5 +1,6 @@
-public import Foundation
+import Foundation
 public import LFSSettings
+public import LFSStorage
 
 /// The credentials of a bucket.
 public struct StorageCredentials: Hashable, Codable, Sendable, CustomStringConvertible, CustomReflectable {
@@ -43,6 +44,29 @@ extension StorageKey<StorageCredentials> {
     public static var storageCredentials: Self { .init("storage.credentials", domain: .keychain()) }
 }
 
+extension StorageKey<ClientCertificate> {
+    /// The certificate for a bucket and a sync server that require one of their clients. A key chain takes values of up
+    /// to 4 KiB.
+    public static var clientCertificate: Self {
+        .init("connection.clientCertificate", domain: .keychain(), serializer: .certificate)
+    }
+}
+
+extension SettingSerializer<ClientCertificate> {
+    /// A serializer that stores the password, a zero byte and the bytes of the certificate, which JSON would make a
+    /// third longer.
+    fileprivate static var certificate: Self {
+        .custom(
+            id: "journal.certificate",
+            encode: { value in Data((value.password ?? "").utf8) + [0] + value.data },
+            decode: { bytes in
+                guard let end = bytes.firstIndex(of: 0) else { throw CocoaError(.coderReadCorrupt) }
+                let password = String(decoding: bytes[..<end], as: UTF8.self)
+                return ClientCertificate(Data(bytes[(end + 1)...]), password: password.isEmpty ? nil : password)
+            })
+    }
+}
+
 extension StorageKey<Data> {
     /// The key that signs the cookies of browsers: 32 bytes; empty before the first start.
     static var sessionSecret: Self {
@@ -60,7 +84,18 @@ enum JournalSecrets {
     /// The secret settings and those that belong to them.
     static let catalog = StorageCatalog("journal.secrets") {
         StorageKey<StorageCredentials>.storageCredentials
+        StorageKey<ClientCertificate>.clientCertificate
         StorageKey<Data>.sessionSecret
         StorageKey<[String: Int]>.endedSessions
+    }
+
+    /// Removes all secrets of a journal. A journal without secrets gets no folder for them.
+    ///
+    /// - Throws: `SettingsError`.
+    static func removeAll(_ settings: StorageRouter) async throws {
+        if try await settings.exists(.accessToken) { try await settings.remove(.accessToken) }
+        if try await settings.exists(.storageCredentials) { try await settings.remove(.storageCredentials) }
+        if try await settings.exists(.clientCertificate) { try await settings.remove(.clientCertificate) }
+        if try await settings.exists(.sessionSecret) { try await settings.remove(.sessionSecret) }
     }
 }

@@ -1,5 +1,5 @@
 public import Foundation
-public import LFSSettings
+import LFSSettings
 
 /// The folder of a journal's secrets: a sealed file, and its key in a folder of its own.
 ///

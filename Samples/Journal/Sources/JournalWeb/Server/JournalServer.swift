@@ -60,10 +60,11 @@ public struct JournalServer: Service {
             sessions: sessions, password: password,
             feed: LiveFeed(journal: journal, history: history, sync: sync, backup: backup, rounds: rounds),
             counter: StoreCounter(journal, logger: options.logger), rounds: rounds, history: history, sync: sync,
-            backup: backup,
-            thumbnails: thumbnails)
+            backup: backup, cache: cache, thumbnails: thumbnails)
+        let sizes = cache.map { CacheSizes(settings: settings, cache: $0, logger: options.logger) }
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
+        let recorder = sync.map { AccountRecorder(sync: $0, settings: settings, logger: options.logger) }
         let host = options.address.host
         connections = Connections(options.connectionLimits, logger: options.logger)
         address = "\(options.address)"
@@ -73,7 +74,8 @@ public struct JournalServer: Service {
                 address: .hostname(host, port: options.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(500)),
             services: [history, Trash(journal: journal, logger: options.logger)]
-                + [rounds].compactMap { $0 as (any Service)? } + [thumbnails].compactMap { $0 as (any Service)? },
+                + [rounds].compactMap { $0 as (any Service)? } + [thumbnails].compactMap { $0 as (any Service)? }
+                + [sizes].compactMap { $0 as (any Service)? } + [recorder].compactMap { $0 as (any Service)? },
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
             },
@@ -100,6 +102,8 @@ public struct JournalServer: Service {
         GridRoutes(parts: parts).add(to: router)
         TrashRoutes(parts: parts).add(to: router)
         AlbumRoutes(parts: parts).add(to: router)
+        AlbumCoverRoutes(parts: parts).add(to: router)
+        CleanupRoutes(parts: parts).add(to: router)
         SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
         InspectorRoutes(parts: parts).add(to: router)
@@ -107,6 +111,7 @@ public struct JournalServer: Service {
         DemoRoutes(parts: parts).add(to: router)
         SettingsRoutes(parts: parts).add(to: router)
         BackupRoutes(parts: parts).add(to: router)
+        RemovalRoutes(parts: parts).add(to: router)
         return router
     }
 

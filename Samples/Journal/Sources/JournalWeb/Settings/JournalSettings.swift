@@ -18,6 +18,19 @@ public enum JournalSettings {
         StorageKey<Bool>.loadOriginal
     }
 
+    /// The sizes of the caches.
+    static let cacheCatalog = StorageCatalog("journal.cache") {
+        StorageKey<Int>.thumbnailCacheSize
+        StorageKey<Int>.imageCacheSize
+        StorageKey<Int>.albumThumbnailCacheSize
+    }
+
+    /// All catalogs of a journal's settings.
+    private static let catalogs = [
+        catalog, cacheCatalog, CleanupRules.catalog, AccountSettings.catalog, JournalSecrets.catalog,
+        BackupSettings.catalog,
+    ]
+
     /// Opens the settings.
     ///
     /// - Parameters:
@@ -31,6 +44,6 @@ public enum JournalSettings {
     ) async throws -> StorageRouter {
         let options = StorageOptions(keychain: try folder.keychain(), logger: logger)
         return try await StorageRouter.open(
-            database, catalogs: [catalog, JournalSecrets.catalog, BackupSettings.catalog], options: options)
+            database, catalogs: catalogs, options: options)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import LFSSettings
 
 /// A setting as a field of a form, with its name there and its permitted texts.
@@ -42,6 +43,18 @@ struct SettingField: Sendable {
     /// Returns a field for a whole number in a range.
     static func number(_ name: String, key: StorageKey<Int>, range: ClosedRange<Int>) -> SettingField {
         SettingField(name, key: key, allowed: words(range)) { text in number(text, range: range) }
+    }
+
+    /// Returns a field for media types, separated by commas.
+    static func mediaTypes(_ name: String, key: StorageKey<[String]>) -> SettingField {
+        let allowed = "at most 20 media types, such as image/png or video/*, separated by commas"
+        return SettingField(name, key: key, allowed: allowed) { text in
+            let types = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+            // The names of RFC 6838, section 4.2.
+            guard types.count <= 20, types.allSatisfy({ $0.wholeMatch(of: /[a-z]+\/(\*|[a-z0-9.+_-]{1,64})/) != nil })
+            else { return nil }
+            return types
+        }
     }
 
     /// Returns a field for a duration in whole minutes.

@@ -6,6 +6,8 @@ enum SmallSize: CaseIterable, Sendable {
     case thumbnail
     /// The same on screens with two pixels for each unit.
     case tile
+    /// The size for the link to an album.
+    case cover
     /// The size for a page with only this picture.
     case preview
 
@@ -13,6 +15,7 @@ enum SmallSize: CaseIterable, Sendable {
     var edge: Int {
         switch self {
         case .thumbnail: 320
+        case .cover: 96
         case .tile: 640
         case .preview: 1_440
         }
@@ -21,6 +24,7 @@ enum SmallSize: CaseIterable, Sendable {
     var kind: CacheKind {
         switch self {
         case .thumbnail, .tile: .thumbnails
+        case .cover: .albumCovers
         case .preview: .previews
         }
     }

@@ -44,9 +44,21 @@ final class Thumbnails: Service {
     /// - Throws: `LFSError` if the file itself cannot be read, `CancellationError`.
     func data(of file: FileData, _ size: SmallSize = .thumbnail) async throws -> Data? {
         let key = CacheKey(size.kind, name: "\(file.id)/\(size.edge)")
+        return try await data(of: file, size, key: key, tags: [Self.tag(file.id)])
+    }
+
+    /// Returns the cover of an album that begins with a file; nil as for ``data(of:_:)``.
+    ///
+    /// - Throws: The errors of ``data(of:_:)``.
+    func cover(of file: FileData, album: UUID) async throws -> Data? {
+        let key = CacheKey(SmallSize.cover.kind, name: "\(album)/\(file.id)/\(SmallSize.cover.edge)")
+        return try await data(of: file, .cover, key: key, tags: [Self.tag(file.id), Self.tag(album: album)])
+    }
+
+    private func data(of file: FileData, _ size: SmallSize, key: CacheKey, tags: Set<CacheTag>) async throws -> Data? {
         if failed.withLock({ $0.contains(key) }) { return nil }
         do {
-            return try await cache.content(for: key, tags: [Self.tag(file.id)]) {
+            return try await cache.content(for: key, tags: tags) {
                 try await turns.run { try await make(file, size: size) }
             }
         } catch is ThumbnailError {
@@ -82,6 +94,18 @@ final class Thumbnails: Service {
         failed.withLock { failed in
             if failed.count >= Self.maxFailed { failed = [] }
             failed.insert(key)
+        }
+    }
+
+    /// Forgets the pictures that the tool could not read, so that it tries again.
+    func forgetFailures() { failed.withLock { $0 = [] } }
+
+    /// Removes the cover of an album that was changed or deleted. After a failure, the limits remove it later.
+    func removeCover(ofAlbum album: UUID) async {
+        do {
+            try await cache.invalidate(Self.tag(album: album))
+        } catch {
+            logger.debug("The cover of an album is removed later.", metadata: ["error": "\(error)"])
         }
     }
 
@@ -125,6 +149,8 @@ final class Thumbnails: Service {
     }
 
     static func tag(_ file: FileID) -> CacheTag { .asset("\(file)") }
+
+    static func tag(album: UUID) -> CacheTag { .album(album.text) }
 
     /// An error for a file whose bytes are not available yet, or which is not a picture.
     private struct NotHere: Error {}

@@ -5,6 +5,7 @@ import LFSSettings
 /// The view of the backup of folders: its settings and its state.
 struct BackupView: Sendable {
     struct Group: Sendable {
+        let title: String
         let path: String
         let mode: String
         let last: String
@@ -38,7 +39,7 @@ struct BackupView: Sendable {
         roots = backup.roots.names.joined(separator: ", ")
         groups = try await settings.get(.backupGroups).map { group in
             Group(
-                path: group.id, mode: group.mode == .include ? "included" : "excluded",
+                title: group.title, path: group.id, mode: group.mode == .include ? "included" : "excluded",
                 last: group.lastBackup.map { " (last backup \(times.day($0)) \(times.clock($0)))" } ?? "")
         }
         hasGroups = !groups.isEmpty

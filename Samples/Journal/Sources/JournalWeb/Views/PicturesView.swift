@@ -93,6 +93,8 @@ struct PicturesView: Sendable {
     /// The albums that pictures of this page can be added to.
     let ownAlbums: [AlbumView]
     let hasAlbums: Bool
+    /// Indicates that links to albums show their covers.
+    let hasCovers: Bool
     let months: [MonthLinkView]
     let hasMonths: Bool
     let parts: [PicturePartView]
@@ -149,6 +151,8 @@ struct AlbumPageView: Sendable {
     let canShare: Bool
     let members: [AlbumMemberView]
     let hasMembers: Bool
+    /// Indicates that the pictures stay on this device when space is freed.
+    let isKept: Bool
     /// The membership by which this account sees another account's album.
     let mine: AlbumMemberView?
 }

@@ -35,6 +35,9 @@ struct SettingsView: Sendable {
     let tiles: Int
     let fewestTiles = Appearance.tiles.lowerBound
     let mostTiles = Appearance.tiles.upperBound
+    /// The settings of the caches and of the clean-up.
+    let space: SpaceView
+    let account: AccountView
     /// Indicates that browsers have to log in, so that they can be logged out.
     let hasPassword: Bool
     /// The backup of folders; nil if the server permits no folders.
@@ -42,7 +45,9 @@ struct SettingsView: Sendable {
     /// The settings that cannot be read; nil if all can be read.
     let unreadable: String?
 
-    init(_ appearance: Appearance, backup: BackupView?, hasPassword: Bool) {
+    init(_ appearance: Appearance, space: SpaceView, account: AccountView, backup: BackupView?, hasPassword: Bool) {
+        self.space = space
+        self.account = account
         self.backup = backup
         self.hasPassword = hasPassword
         choices = [
@@ -68,7 +73,8 @@ struct SettingsView: Sendable {
                 hint: "On the page of a picture. A picture without a local copy is downloaded."),
         ]
         tiles = appearance.tilesPerRow
-        unreadable = appearance.unreadable.isEmpty ? nil : appearance.unreadable.joined(separator: ", ")
+        let unreadable = appearance.unreadable + space.unreadable
+        self.unreadable = unreadable.isEmpty ? nil : unreadable.joined(separator: ", ")
     }
 
     private static func choice<Value: RawRepresentable<String> & CaseIterable & Hashable>(

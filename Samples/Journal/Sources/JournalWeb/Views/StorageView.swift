@@ -108,7 +108,8 @@ struct EvictionView: Sendable {
 
     private static let sentences: [StayReason: String] = [
         .notUploaded: "not on the storage yet", .orphaned: "without a record", .pinned: "pinned",
-        .named: "named by a rule", .contentType: "of a type that stays", .recentlyUsed: "used recently",
+        .named: "favourites, or in an album that stays", .contentType: "of a type that stays",
+        .recentlyUsed: "used recently",
         .unproven: "not confirmed by the storage", .inUse: "being read now", .fits: "within the limit",
     ]
 }

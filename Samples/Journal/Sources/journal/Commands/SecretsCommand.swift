@@ -3,6 +3,7 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFSSettings
+import LFSStorage
 
 /// The command for the secrets of a journal: the credentials of its bucket, and the key that signs its cookies.
 struct SecretsCommand: AsyncParsableCommand {
@@ -14,7 +15,9 @@ struct SecretsCommand: AsyncParsableCommand {
             its backups. The default is 'journal' in $XDG_STATE_HOME, or
             ~/.local/state/journal.
             """,
-        subcommands: [Show.self, SetStorage.self, RemoveStorage.self, Adopt.self], defaultSubcommand: Show.self)
+        subcommands: [
+            Show.self, SetStorage.self, RemoveStorage.self, SetCertificate.self, RemoveCertificate.self, Adopt.self,
+        ], defaultSubcommand: Show.self)
 
     /// Adds the remedy to the error for secrets that have been replaced.
     static func explaining<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -38,10 +41,15 @@ struct SecretsCommand: AsyncParsableCommand {
 
         @OptionGroup var secrets: SecretsOptions
 
-        func open() async throws -> StorageRouter {
+        /// - Throws: `ValidationError` without a database.
+        func requireThere() throws {
             guard FileManager.default.fileExists(atPath: database) else {
                 throw ValidationError("There is no database \(database).")
             }
+        }
+
+        func open() async throws -> StorageRouter {
+            try requireThere()
             let pool = try await DatabaseStorageService.openDatabase(at: URL(filePath: database))
             return try await JournalSettings.open(pool, secrets: secrets.folder())
         }
@@ -55,6 +63,8 @@ struct SecretsCommand: AsyncParsableCommand {
             let settings = try await options.open()
             let isKept = try await SecretsCommand.explaining { try await settings.exists(.storageCredentials) }
             Console.print("Credentials of the bucket: \(isKept ? "stored" : "none")")
+            let hasCertificate = try await settings.exists(.clientCertificate)
+            Console.print("Client certificate: \(hasCertificate ? "stored" : "none")")
         }
     }
 
@@ -91,6 +101,45 @@ struct SecretsCommand: AsyncParsableCommand {
         func run() async throws {
             try await options.open().remove(.storageCredentials)
             Console.print("The credentials of the bucket are removed.")
+        }
+    }
+
+    struct SetCertificate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Stores a certificate for a bucket and a sync server that require one.",
+            discussion: """
+                FILE is PEM with the certificate, its chain and its private key, or PKCS#12.
+                The first line of the standard input is the password of the key. It is empty
+                for a key that is not encrypted. Both together have at most 4 KiB.
+                """)
+        @Argument(help: "The file of the certificate.") var file: String
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let settings = try await options.open()
+            guard let data = try? Data(contentsOf: URL(filePath: file)) else {
+                throw ValidationError("The file \(file) cannot be read.")
+            }
+            let isPEM = data.firstRange(of: Data("PRIVATE KEY-----".utf8)) != nil
+            // A PKCS#12 file is a DER sequence.
+            guard isPEM || data.first == 0x30 else {
+                throw ValidationError(
+                    "\(file) has no private key. Give a PEM file with certificate and key, or PKCS#12.")
+            }
+            let password = readLine() ?? ""
+            let certificate = ClientCertificate(data, password: password.isEmpty ? nil : password)
+            try await settings.set(certificate, for: .clientCertificate)
+            Console.print("The certificate is stored.")
+        }
+    }
+
+    struct RemoveCertificate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Removes the client certificate.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.open().remove(.clientCertificate)
+            Console.print("The certificate is removed.")
         }
     }
 

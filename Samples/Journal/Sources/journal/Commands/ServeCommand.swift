@@ -16,16 +16,14 @@ import UnixSignals
 /// The command that serves a journal to browsers.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serves the journal of a database to the browser.",
-        usage: "journal serve --database <file> --storage <storage> [<options>]",
+        commandName: "serve", abstract: "Serves the journal of a database or a folder to the browser.",
+        usage: "journal serve (--database <file> | --folder <folder>) --storage <storage> [<options>]",
         discussion: """
-            By default the journal is available only on this machine. An address of
-            --listen that other machines can reach requires --password-file,
-            --tls-certificate and --tls-key. All devices of --sync need the same storage.
-            SIGTERM and SIGINT end the journal without data loss.
+            An address that other machines can reach requires a password and TLS. All
+            devices of --sync need the same storage. SIGTERM and SIGINT lose no data.
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var served: ServedJournal
 
     @OptionGroup var web: WebArguments
 
@@ -40,16 +38,41 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let logger = Logger(label: "journal") { QuotingLogHandler.standardError(label: $0) }
         var options = try web.options(logger: logger)
-        let argument = try StorageArgument(parsing: database.storage)
-        options.storageName = argument.kind
         // Set this before the manager opens: its instruments are created by the factory that is then in effect.
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         options.metrics = { metrics.text() }
-        let file = URL(filePath: database.database)
+        while let demand = try await serveOnce(options, logger: logger) { try await remove(demand, logger: logger) }
+    }
+
+    /// Removes the journal from this device. More pictures than the user has confirmed are not lost: the journal is
+    /// served again then, and its page shows the new number.
+    private func remove(_ demand: RemovalRequest.Demand, logger: Logger) async throws {
+        let pool = try await DatabaseStorageService.openDatabase(at: URL(filePath: served.path))
+        let settings = try await JournalSettings.open(pool, secrets: served.secrets.folder(), logger: logger)
+        do {
+            try await demand.removal.perform(pool, settings: settings) { lost in
+                guard lost <= demand.lost else { throw MorePicturesLost() }
+            }
+        } catch is MorePicturesLost {
+            logger.warning("The journal was not removed: more pictures than confirmed are not on the storage.")
+        }
+    }
+
+    private struct MorePicturesLost: Error {}
+
+    /// Serves the journal until a signal ends the process, or until a page requests its removal.
+    private func serveOnce(_ given: WebOptions, logger: Logger) async throws -> RemovalRequest.Demand? {
+        var options = given
+        let removal = RemovalRequest()
+        // A removal would leave the folder, which the next start would take again.
+        if served.folder == nil { options.removal = removal }
+        let argument = try StorageArgument(parsing: served.storage)
+        options.storageName = argument.kind
+        let file = URL(filePath: served.path)
         let pool = try await DatabaseStorageService.openDatabase(at: file)
-        let settings = try await JournalSettings.open(pool, secrets: database.secrets.folder(), logger: logger)
-        var storage = try await argument.open { settings }
+        let settings = try await JournalSettings.open(pool, secrets: served.secrets.folder(), logger: logger)
+        var storage = try await argument.open(creates: served.createBucket) { settings }
         if web.demo {
             let faults = DemoStorage(storage)
             options.faults = faults
@@ -65,23 +88,28 @@ struct ServeCommand: AsyncParsableCommand {
         lfsOptions.shutdownTimeout = .seconds(5)
         let journal = try await DatabaseStorageService.open(pool, options: lfsOptions)
         try await journal.closing {
+            let mirror = try await served.mirror(journal)
             let filler = DemoFiller(journal, logger: logger)
             if web.demo { filler.request() }
             options.fillDemo = { _ in filler.request() }
             let cache = try await MediaCache.open(for: journal.database, options: .journal(logger: logger))
             try await cache.closing {
                 try await serve(
-                    journal, settings: settings, cache: cache, filler: filler, options: options, logger: logger)
+                    journal, settings: settings, cache: cache, filler: filler, mirror: mirror, options: options,
+                    logger: logger)
             }
+            // The changes of the last requests.
+            try await mirror?.give()
         }
+        return removal.demand
     }
 
     private func serve(
         _ journal: DatabaseStorageService, settings: StorageRouter, cache: MediaCache, filler: DemoFiller,
-        options: WebOptions, logger: Logger
+        mirror: FolderMirror?, options: WebOptions, logger: Logger
     ) async throws {
         let scheme = options.tls == nil ? "http" : "https"
-        let sync = try await devices.open(journal, logger: logger)
+        let sync = try await devices.open(journal, settings: settings, logger: logger)
         let backup = folders.open(
             journal, settings: settings, excluding: try ownPaths(), isOnFolder: try storageFolder() != nil,
             logger: logger)
@@ -94,28 +122,40 @@ struct ServeCommand: AsyncParsableCommand {
                 Console.print("\(scheme)://\(address)/")
             }
         }
+        var services: [any Service] = [journal.lfs]
+        if let sync { services.append(sync) }
+        if let backup { services.append(backup) }
+        if let mirror {
+            services.append(FolderService(mirror: mirror, database: journal.database, logger: logger))
+        }
+        services += [filler, server]
         var configuration = ServiceGroupConfiguration(
-            services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 }
-                + [filler, server],
-            gracefulShutdownSignals: EndSignals.all(), logger: logger)
+            services: services, gracefulShutdownSignals: EndSignals.all(), logger: logger)
         // Ten seconds altogether, since service managers kill the process soon afterwards.
         configuration.maximumGracefulShutdownDuration = .seconds(7)
         configuration.maximumCancellationDuration = .seconds(3)
         let group = ServiceGroup(configuration: configuration)
-        try await group.run()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { [removal = options.removal] in
+                await removal?.wait()
+                if removal?.demand != nil { await group.triggerGracefulShutdown() }
+            }
+            defer { tasks.cancelAll() }
+            try await group.run()
+        }
     }
 
     private func storageFolder() throws -> String? {
-        guard case .directory(let path) = try StorageArgument(parsing: database.storage) else { return nil }
+        guard case .directory(let path) = try StorageArgument(parsing: served.storage) else { return nil }
         return path
     }
 
     /// Returns the journal's own paths, which no backup includes.
     private func ownPaths() throws -> [String] {
-        let file = database.database
+        let file = served.path
         let own: [String?] = [
-            file, file + "-wal", file + "-shm", file + ".lfs", try storageFolder(),
-            try database.secrets.folder().url.path,
+            file, file + "-wal", file + "-shm", file + ".lfs", served.folder, try storageFolder(),
+            try served.secrets.folder().url.path,
             web.passwordFile, web.tlsKey, devices.syncTokenFile,
         ]
         return own.compactMap { $0 }.map { URL(filePath: $0).path }

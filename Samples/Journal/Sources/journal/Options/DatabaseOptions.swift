@@ -42,10 +42,11 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    func open() async throws -> JournalSession {
+    /// - Parameter uploads: The number of concurrent uploads.
+    func open(uploads: Int = 10) async throws -> JournalSession {
         if let database, let storage {
             return try await JournalSession.database(
-                at: database, on: try StorageArgument(parsing: storage), secrets)
+                at: database, on: try StorageArgument(parsing: storage), secrets, uploads: uploads)
         }
         return JournalSession.folder(folder ?? "")
     }

@@ -10,11 +10,11 @@ enum JournalSession {
     case folder(LocalFileStorageService)
 
     static func database(
-        at path: String, on storage: StorageArgument, _ secrets: SecretsOptions
+        at path: String, on storage: StorageArgument, _ secrets: SecretsOptions, uploads: Int = 10
     ) async throws -> JournalSession {
         let database = try await DatabaseStorageService.openDatabase(at: URL(filePath: path))
         let remote = try await storage.open { try await JournalSettings.open(database, secrets: secrets.folder()) }
-        var options = LFSOptions(storage: remote)
+        var options = LFSOptions(storage: remote, maxExecutors: uploads)
         options.logger.logLevel = .error
         return .database(try await DatabaseStorageService.open(database, options: options))
     }

@@ -39,17 +39,20 @@ enum StorageArgument: Sendable, Equatable {
     /// Opens the storage. A bucket takes its configuration from the command line, the environment, the secrets and the
     /// profile, in this order.
     ///
-    /// - Parameter settings: A closure that opens the journal's settings. It is called only if no other source has
-    ///   keys.
+    /// - Parameters:
+    ///   - creates: Indicates that a missing bucket is created.
+    ///   - settings: A closure that opens the journal's settings. It is called for a bucket only.
     /// - Throws: `StorageError` if the storage cannot be used, for example without keys; `SettingsError` for the
     ///   secrets.
-    func open(_ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
+    func open(creates: Bool = false, _ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
         switch self {
         case .directory(let path): return try DirectoryStorage(at: URL(filePath: path, directoryHint: .isDirectory))
         case .bucket(let url):
             var options = S3Options()
             options.usesProxyFromEnvironment = true
-            let environment = try await Self.environment(url, settings)
+            let settings = try await settings()
+            options.clientCertificate = try await settings.getIfPresent(.clientCertificate)
+            let environment = try await Self.environment(url, settings: settings)
             let storage = try S3Storage(url, options: options, environment: environment)
             // Without this check and without keys, each picture would fail separately.
             do {
@@ -61,6 +64,7 @@ enum StorageArgument: Sendable, Equatable {
                         "\(error.message) Or store them for this journal: journal secrets set-storage --database FILE.",
                     cause: error)
             }
+            if creates { try await storage.createIfMissing() }
             return storage
         }
     }
@@ -68,12 +72,12 @@ enum StorageArgument: Sendable, Equatable {
     /// Returns the environment variables. The keys in the journal's secrets are added if neither the environment nor
     /// the URL specifies any.
     private static func environment(
-        _ url: S3URL, _ settings: () async throws -> StorageRouter
+        _ url: S3URL, settings: StorageRouter
     ) async throws -> [String: String] {
         let environment = ProcessInfo.processInfo.environment
         let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
         guard url.profile == nil, names.allSatisfy({ environment[$0]?.isEmpty != false }),
-            let kept = try await settings().getIfPresent(.storageCredentials)
+            let kept = try await settings.getIfPresent(.storageCredentials)
         else { return environment }
         // The session token of the environment belongs to other keys.
         return environment.filter { $0.key != "AWS_SESSION_TOKEN" }.merging(kept.variables) { $1 }

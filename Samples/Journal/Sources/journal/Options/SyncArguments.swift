@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JournalStorage
 import JournalWeb
+import LFSSettings
 import LFSSync
 import Logging
 
@@ -11,7 +12,8 @@ struct SyncArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The sync server: https://HOST, or http://HOST:PORT on a trusted network.", valueName: "url"))
+            "The sync server: https://HOST. By default that of 'account login'.",
+            valueName: "url"))
     var sync: String?
 
     @Option(
@@ -21,28 +23,45 @@ struct SyncArguments: ParsableArguments {
     var syncTokenFile: String?
 
     func validate() throws {
-        _ = try server()
+        _ = try sync.map(Self.url)
         guard syncTokenFile == nil || sync != nil else { throw ValidationError("--sync-token-file needs --sync.") }
     }
 
-    /// Returns the synchronization, or nil without `--sync`.
-    func open(_ journal: DatabaseStorageService, logger: Logger) async throws -> DeviceSync? {
-        guard let server = try server() else { return nil }
-        var options = SyncOptions(server: server, token: try token())
+    /// Returns the synchronization, or nil without `--sync` and without an account.
+    func open(_ journal: DatabaseStorageService, settings: StorageRouter, logger: Logger) async throws -> DeviceSync? {
+        let server: URL
+        let token: @Sendable () async throws -> String
+        if let sync {
+            server = try Self.url(sync)
+            token = try givenToken()
+        } else if let address = try await AccountSettings.address(settings) {
+            server = try Self.url(address)
+            // The token is read each time, so that another login applies without a restart.
+            token = { try await settings.get(.accessToken) }
+        } else {
+            return nil
+        }
+        var options = SyncOptions(server: server, token: token)
         // The scheme http in the option is an explicit permission.
         options.allowsPlainHTTP = server.scheme == "http"
+        options.clientCertificate = try await settings.getIfPresent(.clientCertificate)
+        let environment = ProcessInfo.processInfo.environment
+        options.certificateAuthorities = environment["CURL_CA_BUNDLE"] ?? environment["SSL_CERT_FILE"]
         return try await DeviceSync(journal, options: options, logger: logger)
     }
 
-    private func server() throws -> URL? {
-        guard let sync else { return nil }
-        guard let url = URL(string: sync), let host = url.host(), !host.isEmpty, url.user == nil, url.password == nil,
+    /// - Throws: `ValidationError` for anything but the URL of a server.
+    static func url(_ text: String) throws -> URL {
+        guard let url = URL(string: text), let host = url.host(), !host.isEmpty, url.user == nil, url.password == nil,
             url.query == nil, url.fragment == nil, ["http", "https"].contains(url.scheme)
-        else { throw ValidationError("--sync is not a server's URL. Write https://HOST or http://127.0.0.1:8585.") }
+        else {
+            throw ValidationError(
+                "The sync server is not a server's URL. Write https://HOST or http://127.0.0.1:8585.")
+        }
         return url
     }
 
-    private func token() throws -> @Sendable () async throws -> String {
+    private func givenToken() throws -> @Sendable () async throws -> String {
         if let syncTokenFile {
             _ = try Self.token(in: syncTokenFile)
             // The file is read each time, so that a new token restores the access of a device that was signed out.

@@ -31,6 +31,21 @@ struct CommandTests {
         }
     }
 
+    @Test("A demo with 50 uploads at a time ends when all pictures are on the storage")
+    func populated() async throws {
+        try await withFolder { folder in
+            let arguments = [
+                "demo", "--records", "200", "--pictures", "100", "--uploads", "50", "--wait", "--database", "a.sqlite",
+                "--storage", "dir:remote",
+            ]
+            let filled = try await ChildProcess.run("journal", arguments: arguments, in: folder)
+            #expect(filled.status == 0 && filled.output == "200 records, 100 pictures, 6 tags.\n", "\(filled)")
+            let names = try FileManager.default.subpathsOfDirectory(
+                atPath: folder.appending(path: "remote").path)
+            #expect(names.filter { $0.split(separator: "/").last?.count == 36 }.count == 100)
+        }
+    }
+
     @Test("A demo folder gets real pictures, which depend only on the seed")
     func folder() async throws {
         try await withFolder { folder in
@@ -71,6 +86,7 @@ struct CommandTests {
         "A usage error is reported with status 64",
         arguments: [
             ["demo"], ["demo", "--folder", "a", "--database", "b"], ["demo", "--database", "b"],
+            ["demo", "--folder", "a", "--wait"], ["demo", "--folder", "a", "--uploads", "0"],
             ["demo", "--folder", "a", "--records", "-1"], ["demo", "--folder", "a", "--records", "0"],
             ["demo", "--database", "b", "--storage", "remote"], ["demo", "--database", "b", "--storage", "dir:"],
             ["demo", "--database", "b", "--storage", "s3://"],
@@ -78,7 +94,8 @@ struct CommandTests {
             ["demo", "--database", "b", "--storage", "s3://bucket?colour=red"],
             ["demo", "--database", "b", "--storage", "s3://bucket/../other"],
             ["import", "missing", "--folder", "a"], ["export", "a", "--database", "b", "--storage", "dir:c"],
-            ["serve"],
+            ["serve"], ["serve", "--storage", "dir:a"],
+            ["serve", "--storage", "dir:a", "--database", "b", "--folder", "c"],
         ])
     func wrong(_ arguments: [String]) async throws {
         try await withFolder { folder in

@@ -35,16 +35,55 @@ struct SecretsCommandTests {
     @Test("Keys of a bucket are stored encrypted, never shown, and removed on request")
     func kept() async throws {
         try await withJournal { folder in
-            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
+            #expect(
+                try await run("show", in: folder).output
+                    == "Credentials of the bucket: none\nClient certificate: none\n")
             let set = try await run("set-storage", in: folder, input: "AKID\n\(Self.secret)\n")
             #expect(set.status == 0 && set.output == "The credentials of the bucket are stored.\n", "\(set)")
             let shown = try await run("show", in: folder)
-            #expect(shown.output == "Credentials of the bucket: stored\n" && !shown.messages.contains(Self.secret))
+            #expect(
+                shown.output == "Credentials of the bucket: stored\nClient certificate: none\n"
+                    && !shown.messages.contains(Self.secret))
             #expect(try files(with: "AKID", in: folder) == [] && files(with: Self.secret, in: folder) == [])
             let mode = try FileManager.default.attributesOfItem(atPath: folder.appending(path: "state").path)
             #expect(mode[.posixPermissions] as? Int == 0o700)
             #expect(try await run("remove-storage", in: folder).status == 0)
-            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
+            #expect(
+                try await run("show", in: folder).output
+                    == "Credentials of the bucket: none\nClient certificate: none\n")
+        }
+    }
+
+    @Test("A client certificate is stored encrypted, and removed on request")
+    func certificate() async throws {
+        try await withJournal { folder in
+            let pem = "-----BEGIN CERTIFICATE-----\n\(Self.secret)\n-----BEGIN PRIVATE KEY-----\n"
+            let file = folder.appending(path: "client.pem")
+            try Data(pem.utf8).write(to: file)
+            let set = try await ChildProcess.run(
+                "journal", arguments: ["secrets", "set-certificate", "client.pem"] + Self.options, in: folder,
+                input: "zqxjkvwyh\n")
+            #expect(set.status == 0 && set.output == "The certificate is stored.\n", "\(set)")
+            try FileManager.default.removeItem(at: file)
+            #expect(try await run("show", in: folder).output.hasSuffix("Client certificate: stored\n"))
+            #expect(try files(with: Self.secret, in: folder) == [])
+            #expect(try files(with: "zqxjkvwyh", in: folder) == [])
+            #expect(try await run("remove-certificate", in: folder).status == 0)
+            #expect(try await run("show", in: folder).output.hasSuffix("Client certificate: none\n"))
+        }
+    }
+
+    @Test("A file without a private key, and one that is too large, are not stored")
+    func invalidCertificates() async throws {
+        try await withJournal { folder in
+            let large = "-----BEGIN PRIVATE KEY-----\n" + String(repeating: "A", count: 5_000)
+            for (text, status) in [("-----BEGIN CERTIFICATE-----\n", Int32(64)), ("", 64), (large, 1)] {
+                try Data(text.utf8).write(to: folder.appending(path: "client.pem"))
+                let set = try await ChildProcess.run(
+                    "journal", arguments: ["secrets", "set-certificate", "client.pem"] + Self.options, in: folder)
+                #expect(set.status == status, "\(set)")
+            }
+            #expect(try await run("show", in: folder).output.hasSuffix("Client certificate: none\n"))
         }
     }
 
@@ -53,7 +92,9 @@ struct SecretsCommandTests {
         try await withJournal { folder in
             let result = try await run("set-storage", in: folder, input: input)
             #expect(result.status == 64 && result.messages.contains("each on a line of its own"), "\(result)")
-            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
+            #expect(
+                try await run("show", in: folder).output
+                    == "Credentials of the bucket: none\nClient certificate: none\n")
         }
     }
 
@@ -81,7 +122,9 @@ struct SecretsCommandTests {
                 in: folder)
             #expect(result.status == 1 && result.messages.contains("journal secrets adopt"), "\(result)")
             #expect(try await run("adopt", in: folder).status == 0)
-            #expect(try await run("show", in: folder).output == "Credentials of the bucket: none\n")
+            #expect(
+                try await run("show", in: folder).output
+                    == "Credentials of the bucket: none\nClient certificate: none\n")
         }
     }
 }

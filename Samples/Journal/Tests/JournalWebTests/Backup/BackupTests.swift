@@ -94,6 +94,25 @@ struct BackupTests {
         }
     }
 
+    @Test("A folder is listed with its name, or with the last part of its path")
+    func names() async throws {
+        try await withBackup { web, _, photos in
+            let camera = photos.appending(path: "camera").path
+            let listed = try await list(photos.appending(path: "camera"), mode: "include", web: web)
+            #expect(listed.status == 303)
+            #expect(try await web.settings.get(.backupGroups).map(\.title) == ["camera"])
+            let named = [("path", camera), ("mode", "include"), ("name", " Our <holidays> ")]
+            #expect(try await web.post("/settings/backup/groups", fields: named).status == 303)
+            #expect(try await web.settings.get(.backupGroups).map(\.name) == ["Our <holidays>"])
+            #expect(try await web.get("/settings").text.contains("<span>Our &lt;holidays&gt;</span>"))
+            // A change of the mode alone keeps the name.
+            #expect(try await list(photos.appending(path: "camera"), mode: "exclude", web: web).status == 303)
+            #expect(try await web.settings.get(.backupGroups).map(\.name) == ["Our <holidays>"])
+            let long = [("path", camera), ("mode", "include"), ("name", String(repeating: "x", count: 201))]
+            #expect(try await web.post("/settings/backup/groups", fields: long).status == 400)
+        }
+    }
+
     @Test("Changed pictures are replaced, and deleted or manually added ones respected")
     func changes() async throws {
         try await withBackup { web, backup, photos in

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import JournalStorage
 import LFS
+import LFSSettings
 import LFSStorage
 import LFSSync
 import Testing
@@ -201,6 +202,18 @@ struct DeviceTests {
                 let page = try await web.get("/storage").text
                 #expect(page.contains("Last sync</dt><dd>20") && page.contains("Refused by the server</dt><dd>0"))
             }
+        }
+    }
+
+    @Test("The account that the server has sent is stored and shown")
+    func account() async throws {
+        try await withTwoDevices { _, one, two in
+            for web in [one, two] { try await web.until { try await $0.settings.exists(.accountUser) } }
+            let user = try await one.settings.get(.accountUser)
+            #expect(try await two.settings.get(.accountUser) == user)
+            try await one.settings.set("https://photos.example", for: .accountServerURL)
+            let page = try await one.get("/settings").text
+            #expect(page.contains("<dd>https://photos.example</dd>") && page.contains("<dd>\(user)</dd>"))
         }
     }
 

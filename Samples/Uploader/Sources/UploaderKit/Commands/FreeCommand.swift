@@ -12,8 +12,8 @@ struct FreeCommand: AsyncParsableCommand {
             Only copies of files on the storage are freed. 'pull' downloads them again.
             Pinned files keep their copies. The copies that were not used for the longest
             time are freed first. Without a limit, all of them are freed. Files that are
-            named are freed regardless of the limits ('uploader help names'). The command
-            does not use the network.
+            named are freed regardless of the limits ('uploader help names'). The settings
+            cleanup.* name copies that stay. The command does not use the network.
 
             EXAMPLES
               Free all local copies but 2 GiB:
@@ -70,6 +70,8 @@ struct FreeCommand: AsyncParsableCommand {
             let tell: @Sendable (EvictedCopy) async throws -> Void = { copy in
                 try report.evicted(copy, path: try await database.read { db in try table.path(of: copy.id, db) })
             }
+            var policy = policy
+            if table.isOurs { try await CleanupSettings.apply(to: &policy, database: database) }
             let result =
                 try await dryRun ? lfs.previewEviction(policy, onCopy: tell) : lfs.evict(policy, onCopy: tell)
             let hasAim = keepBytes != nil || keepFree != nil

@@ -18,7 +18,9 @@ struct SettingsCommand: AsyncParsableCommand {
                 uploader settings set --database photos.sqlite \\
                   backup.requiresCharging true
             """,
-        subcommands: [List.self, Get.self, Set.self, Remove.self, Audit.self])
+        subcommands: [
+            List.self, Get.self, Set.self, Remove.self, Audit.self, ClearCache.self, LogOut.self, FullReset.self,
+        ])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -6,7 +6,7 @@ struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
         abstract: "Share files with other devices of an account, and upload pending files.",
-        usage: "uploader sync --database <path> --sync <url> [<options>]",
+        usage: "uploader sync --database <path> [--sync <url>] [<options>]",
         discussion: """
             Sends the changes of this device and receives those of the others. Files that
             other devices pushed can be listed and pulled here. Files that they removed are
@@ -43,15 +43,20 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         if verify, fromScratch { throw ValidationError("Give --verify or --from-scratch, not both.") }
-        guard server.sync != nil else {
-            throw ValidationError("Give the server with --sync, such as --sync https://host.")
-        }
     }
 
     func run() async throws {
         let (isLive, verifies, resets) = (live, verify, fromScratch)
+        var known = server.sync
+        if known == nil {
+            known = try await reportingErrors(json: output.json) { try await AccountSettings.server(of: database) }
+        }
+        guard let sync = known else {
+            throw ValidationError(
+                "Give the server with --sync, such as --sync https://host, or set account.serverURL in the settings.")
+        }
         try await UploadRun.run(
-            database, transfer: transfer, output: output, access: .joining, sync: server.sync, endless: isLive
+            database, transfer: transfer, output: output, access: .joining, sync: sync, endless: isLive
         ) { run in
             guard let sync = run.sync else { return }
             if verifies {

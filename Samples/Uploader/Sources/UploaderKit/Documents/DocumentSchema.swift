@@ -132,6 +132,15 @@ enum DocumentSchema {
         return try Row.fetchOne(db, sql: sql, arguments: [table, column]) != nil
     }
 
+    /// Deletes the rows of all tables of the uploader. References are checked when the transaction commits.
+    static func eraseAll(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        for table in tables where table.hasPrefix("uploader_") {
+            try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)")
+        }
+    }
+
     /// A migrator that adds the tables for sharing files with other devices. Without a sync server they are not
     /// created, because changes would accumulate in them forever.
     static var syncMigrator: DatabaseMigrator {

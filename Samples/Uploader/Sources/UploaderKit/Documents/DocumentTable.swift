@@ -92,6 +92,26 @@ struct DocumentTable: Sendable {
         }
     }
 
+    /// Returns a request for the files of the documents in a folder, at any depth.
+    ///
+    /// - Parameter folder: an absolute path. A file is its own folder.
+    static func files(in folder: String) -> QueryInterfaceRequest<FileData> {
+        let path = FilePath(folder).absolute(from: "/")
+        let first = path.appending([]).bytes
+        let end = first.dropLast() + [UInt8(ascii: "0")]
+        // See count(below:_:) for the bounds.
+        return FileData.filter(
+            sql: """
+                id IN (
+                    SELECT fileId FROM uploader_document
+                    WHERE path = ? OR path >= ? AND path < ? OR path >= ? AND path < ?)
+                """,
+            arguments: [
+                path, String(decoding: first, as: UTF8.self), String(decoding: end, as: UTF8.self), Data(first),
+                Data(end),
+            ])
+    }
+
     /// Returns the documents of this device at some paths. If several documents have the same path, the newest one,
     /// which comes last, is returned.
     ///

@@ -12,7 +12,7 @@ enum LocalRun {
     ///   is unknown.
     static func run(
         _ options: DatabaseOptions, frees: Bool = false, json: Bool = false,
-        _ body: (LFSManager, any DatabaseReader, DocumentTable) async throws -> Void
+        _ body: (LFSManager, any DatabaseWriter, DocumentTable) async throws -> Void
     ) async throws {
         try await run(options, json: json) { lfs, database, table in
             if frees { try await requireCertainty(database) }

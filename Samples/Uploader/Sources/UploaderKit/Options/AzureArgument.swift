@@ -28,6 +28,7 @@ package struct AzureArgument: Sendable {
         let storage = try AzureStorage(url, options: options)
         // Without credentials, each file would fail separately.
         try await storage.requireCredentials()
+        if transfer.createStorage { try await storage.createIfMissing() }
         return storage
     }
 }

@@ -35,6 +35,12 @@ struct TransferOptions: ParsableArguments {
     @Flag(
         name: .long,
         help: ArgumentHelp(
+            "Create the bucket, the container or the WebDAV folder if it is missing.", visibility: .detail))
+    var createStorage = false
+
+    @Flag(
+        name: .long,
+        help: ArgumentHelp(
             "Leave objects of removed and replaced files if the keys may not delete them, without a failure.",
             visibility: .detail))
     var keepRemovedObjects = false
@@ -162,6 +168,9 @@ extension TransferOptions {
     fileprivate func requireSuitable(_ storage: StorageArgument) throws {
         if partSize != nil, !storage.takesParts {
             throw ValidationError("--part-size is for s3:// and azure:// only.")
+        }
+        if createStorage, case .signed = storage {
+            throw ValidationError("--create-storage is not for signed URLs: the server has the storage.")
         }
         if limitRate != nil, storage.localPath != nil {
             throw ValidationError("--limit-rate is for storages on servers, and not for dir:.")

@@ -21,13 +21,27 @@ struct HTTPArguments: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
+            """
+            A command that prints this password as its first line, such as one that reads a keyring: \
+            'secret-tool lookup uploader client'.
+            """, valueName: "command", visibility: .detail))
+    var clientCertificatePasswordCommand: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
             "A file with header fields for the storage and the sync server, one 'Name: value' a line.",
             valueName: "file", visibility: .detail), completion: .file())
     var headersFile: String?
 
     func validate() throws {
-        guard clientCertificatePasswordFile == nil || clientCertificate != nil else {
-            throw ValidationError("--client-certificate-password-file needs --client-certificate.")
+        let hasPassword = clientCertificatePasswordFile != nil || clientCertificatePasswordCommand != nil
+        guard !hasPassword || clientCertificate != nil else {
+            throw ValidationError("The password of a client certificate needs --client-certificate.")
+        }
+        guard clientCertificatePasswordFile == nil || clientCertificatePasswordCommand == nil else {
+            throw ValidationError(
+                "Give --client-certificate-password-file or --client-certificate-password-command, not both.")
         }
     }
 
@@ -42,7 +56,7 @@ struct HTTPArguments: ParsableArguments {
             connection.certificateAuthorities = environment["CURL_CA_BUNDLE"] ?? environment["SSL_CERT_FILE"]
             if let clientCertificate {
                 connection.clientCertificate = ClientCertificate(
-                    try Self.read(clientCertificate), password: try clientCertificatePasswordFile.map(Self.firstLine))
+                    try Self.read(clientCertificate), password: try certificatePassword())
             }
             if let headersFile { connection.headers = try Self.headers(in: headersFile) }
             return connection
@@ -75,7 +89,32 @@ struct HTTPArguments: ParsableArguments {
         return headers
     }
 
-    private static func firstLine(of path: String) throws -> String {
-        String(decoding: try read(path).prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+    /// Returns the password of the private key from its file or its command; nil without both.
+    private func certificatePassword() throws -> String? {
+        if let clientCertificatePasswordFile { return Self.firstLine(of: try Self.read(clientCertificatePasswordFile)) }
+        return try clientCertificatePasswordCommand.map { Self.firstLine(of: try Self.output(of: $0)) }
+    }
+
+    /// Returns the output of a shell command, which may ask at the terminal.
+    ///
+    /// - Throws: ``UploaderError`` without the output, which may contain a password.
+    private static func output(of command: String) throws -> Data {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+            throw UploaderError(
+                "The command of --client-certificate-password-command failed with status \(process.terminationStatus).")
+        }
+        return data
+    }
+
+    private static func firstLine(of data: Data) -> String {
+        String(decoding: data.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
     }
 }

@@ -29,6 +29,7 @@ package struct S3Argument: Sendable {
         let storage = try S3Storage(url, options: options)
         // Without keys, each file would fail separately.
         try await storage.requireCredentials()
+        if transfer.createStorage { try await storage.createIfMissing() }
         return storage
     }
 }

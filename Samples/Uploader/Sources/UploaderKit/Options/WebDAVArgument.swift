@@ -21,6 +21,7 @@ package struct WebDAVArgument: Sendable {
         let storage = try WebDAVStorage(url, options: options)
         // Without credentials, each file would fail separately.
         try await storage.requireCredentials()
+        if transfer.createStorage { try await storage.createIfMissing() }
         return storage
     }
 }

@@ -2,14 +2,16 @@ import GRDB
 import LFSBackup
 import LFSSettings
 
-/// The settings of an uploader's database, which are those of a backup.
+/// The settings of an uploader's database: its account, backups, and the clean-up of local copies.
 enum UploaderSettings {
-    static let catalogs = [BackupSettings.catalog]
+    static let catalogs = [AccountSettings.catalog, BackupSettings.catalog, CleanupSettings.catalog]
 
     /// All keys of the catalogs, in the order of their names.
-    static var lines: [SettingLine] {
+    static var lines: [SettingLine] { AccountSettings.lines + backupLines + CleanupSettings.lines }
+
+    private static var backupLines: [SettingLine] {
         [
-            SettingLine(.backupAutomatic), SettingLine(.backupBackground),
+            SettingLine(.backupAutomatic),
             SettingLine(
                 .backupDelay, form: "a time from 0 to 24h, such as 90s, 10m or 2h", text: DelayArgument.text,
                 // The caller reports an invalid text.

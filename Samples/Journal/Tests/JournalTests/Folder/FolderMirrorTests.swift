@@ -1,0 +1,180 @@
+import Foundation
+import JournalStorage
+import LFS
+import LFSStorage
+import Logging
+import Testing
+
+@testable import journal
+
+@Suite("A folder with a working database", .timeLimit(.minutes(10)))
+struct FolderMirrorTests {
+    /// Runs a body with a folder, a database and a mirror between them.
+    private func withMirror(
+        _ body: (LocalFileStorageService, DatabaseStorageService, FolderMirror) async throws -> Void
+    ) async throws {
+        try await withJournal(.database) { subject in
+            try await withFolder { folder in
+                let files = LocalFileStorageService(folder: folder.appending(path: "journal"))
+                let database = try #require(subject.database)
+                try await body(files, database, FolderMirror(files, database: database))
+            }
+        }
+    }
+
+    private func record(_ number: Int) throws -> TimeRecord {
+        TimeRecord(
+            start: try instant("2026-03-01T10:00:00Z").addingTimeInterval(Double(number) * 86_400 * 20),
+            end: try instant("2027-03-01T10:00:00Z"), timeZone: .gmt, comment: "Record \(number)")
+    }
+
+    /// Expects that the folder and the database have the same contents.
+    private func expectEqual(_ files: LocalFileStorageService, database: DatabaseStorageService) async throws {
+        await files.invalidateCache()
+        let records = try await database.loadAllRecords()
+        #expect(try await files.loadAllRecords() == records)
+        #expect(try await files.loadTags() == (try await database.loadTags()))
+        for record in records {
+            for name in record.images {
+                let bytes = try await database.loadImage(filename: name, for: record)
+                #expect(try await files.loadImage(filename: name, for: record) == bytes)
+            }
+        }
+        #expect(try await files.damagedRecords() == [])
+    }
+
+    @Test("The database takes the contents of the folder, also after changes by hand")
+    func taken() async throws {
+        try await withMirror { files, database, mirror in
+            let records = try (0..<4).map(record)
+            try await files.saveTags([Tag(name: "Walk")])
+            for record in records { try await files.saveRecord(record) }
+            for name in [records[0].image(0), records[0].image(1)] {
+                try await files.saveImage(bytes(900, seed: 1), for: records[0], filename: name)
+            }
+            let report = try await mirror.take()
+            #expect(report.records == 4 && report.pictures == 2 && report.tags == 1 && report.damaged == [])
+            try await expectEqual(files, database: database)
+            // Nothing has changed, so nothing is copied.
+            let again = try await mirror.take()
+            #expect(again.records == 0 && again.pictures == 0)
+            var changed = try await files.loadRecord(records[1].id)
+            changed.comment = "by hand"
+            try await files.updateRecord(changed)
+            try await files.deleteRecord(records[2])
+            try await files.deleteImage(filename: records[0].image(0), for: records[0])
+            try await files.saveImage(bytes(70, seed: 2), for: records[3], filename: records[3].image(5))
+            try await files.saveTags([])
+            let third = try await mirror.take()
+            #expect(third.records == 3 && third.pictures == 1)
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("The folder gets the changes of the database")
+    func given() async throws {
+        try await withMirror { files, database, mirror in
+            _ = try await mirror.take()
+            var records = try (0..<3).map(record)
+            try await database.saveTags([Tag(name: "Walk"), Tag(name: "Work")])
+            for record in records { try await database.saveRecord(record) }
+            for index in 0..<3 {
+                try await database.saveImage(
+                    bytes(800 + index, seed: UInt8(index)), for: records[0], filename: records[0].image(index))
+            }
+            try await mirror.give()
+            try await expectEqual(files, database: database)
+            // A replaced, a deleted and a moved picture, another month, and a deleted record.
+            try await database.saveImage(bytes(5, seed: 9), for: records[0], filename: records[0].image(0))
+            try await database.deleteImage(filename: records[0].image(1), for: records[0])
+            records[0] = try await database.loadRecord(records[0].id)
+            records[0].images.reverse()
+            records[0].start = try instant("2025-01-01T10:00:00Z")
+            try await database.updateRecord(records[0])
+            try await database.deleteRecord(records[1])
+            try await database.saveTags([])
+            try await mirror.give()
+            try await expectEqual(files, database: database)
+            #expect(try await files.loadAllRecords().count == 2)
+        }
+    }
+
+    @Test("A damaged record stays in the folder and in the database")
+    func damaged() async throws {
+        try await withMirror { files, database, mirror in
+            let (good, bad) = (try record(0), try record(1))
+            for record in [good, bad] { try await files.saveRecord(record) }
+            _ = try await mirror.take()
+            let file = files.folder.appending(path: "records/2026/03/\(bad.name).json")
+            try Data("{".utf8).write(to: file)
+            let report = try await mirror.take()
+            #expect(report.damaged.count == 1 && report.records == 0)
+            #expect(try await database.loadAllRecords().count == 2)
+            try await mirror.give()
+            #expect(try Data(contentsOf: file) == Data("{".utf8))
+        }
+    }
+
+    @Test("A change that cannot be written is written by the next call")
+    func blocked() async throws {
+        try await withMirror { files, database, mirror in
+            _ = try await mirror.take()
+            try FileManager.default.createDirectory(at: files.folder, withIntermediateDirectories: true)
+            let blocker = files.folder.appending(path: "records")
+            try Data().write(to: blocker)
+            for number in 0..<2 { try await database.saveRecord(try record(number)) }
+            await #expect(throws: FileStorageError.self) { try await mirror.give() }
+            try FileManager.default.removeItem(at: blocker)
+            try await mirror.give()
+            try await expectEqual(files, database: database)
+            #expect(try await files.loadAllRecords().count == 2)
+        }
+    }
+
+    @Test("The service writes each change into the folder while it runs")
+    func service() async throws {
+        try await withMirror { files, database, mirror in
+            _ = try await mirror.take()
+            let service = FolderService(
+                mirror: mirror, database: database.database, logger: Logger(label: "test"),
+                retryDelay: .milliseconds(1))
+            let running = Task { try await service.run() }
+            try await database.saveRecord(try record(0))
+            var count = 0
+            while count == 0 {
+                try Task.checkCancellation()
+                await Task.yield()
+                await files.invalidateCache()
+                count = try await files.loadAllRecords().count
+            }
+            running.cancel()
+            try await running.value
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A served folder has a working database with its records")
+    func served() async throws {
+        try await withFolder { folder in
+            let files = LocalFileStorageService(folder: folder.appending(path: "journal"))
+            try await files.saveRecord(try record(0))
+            let arguments = [
+                "serve", "--folder", "journal", "--storage", "dir:remote", "--secrets", "state", "--listen",
+                "127.0.0.1:0",
+            ]
+            let (line, ended) = try await blocking {
+                let child = try ChildProcess("journal", arguments: arguments, in: folder)
+                let line = String(decoding: child.output.fileHandleForReading.availableData, as: UTF8.self)
+                child.process.terminate()
+                return (line, try child.wait())
+            }
+            #expect(line.hasPrefix("http://127.0.0.1:"), "\(ended)")
+            #expect(ended.status == 0, "\(ended)")
+            let database = try await DatabaseStorageService.open(
+                at: files.folder.appending(path: ".journal/journal.sqlite"),
+                options: LFSOptions(storage: InMemoryStorage()))
+            #expect(try await database.loadAllRecords() == (try await files.loadAllRecords()))
+            try await database.close()
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import GRDB
+import JournalStorage
+import LFS
+import LFSBackup
+import LFSCache
+import LFSSettings
+import LFSStorage
+import Testing
+
+@testable import JournalWeb
+
+@Suite("Log out and full reset", .timeLimit(.minutes(10)))
+struct RemovalTests {
+    /// No id and no hash has these letters.
+    private static let sentinel = "zqxjkvwyh"
+
+    /// Returns the files below a folder that contain the sentinel.
+    private func found(in folder: URL) throws -> [String] {
+        let names = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String])
+        return names.filter { name in
+            let data = try? Data(contentsOf: folder.appending(path: name))
+            return data?.firstRange(of: Data(Self.sentinel.utf8)) != nil
+        }.sorted()
+    }
+
+    private func withFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "journal-removal-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        try await body(folder)
+    }
+
+    private func secrets(_ folder: URL) throws -> SecretsFolder {
+        try SecretsFolder(folder.appending(path: "state").path)
+    }
+
+    /// Makes a closed journal that has the sentinel in records, pictures, albums, settings, secrets and the cache.
+    private func fill(_ folder: URL, storage: InMemoryStorage) async throws {
+        let file = folder.appending(path: "journal.sqlite")
+        let journal = try await DatabaseStorageService.open(at: file, options: LFSOptions(storage: storage))
+        try journal.lfs.start()
+        let settings = try await JournalSettings.open(journal.database, secrets: secrets(folder))
+        for number in 0..<50 {
+            let record = TimeRecord(
+                start: Date(timeIntervalSince1970: 1_770_000_000), timeZone: .gmt, comment: "\(Self.sentinel) \(number)"
+            )
+            try await journal.saveRecord(record)
+            if number % 2 == 0 { try await journal.deleteRecord(record) }
+        }
+        let record = try #require(try await journal.loadAllRecords().first)
+        try await journal.addTag(Tag(name: Self.sentinel))
+        let bytes = WebSubject.picture() + Data(Self.sentinel.utf8)
+        _ = try await journal.addImage(from: .bytes(bytes), for: record, fileExtension: "png")
+        try await journal.saveAlbum(Album(ownerID: "me", name: Self.sentinel, createdAt: Date()))
+        let server = try #require(URL(string: "https://\(Self.sentinel).example"))
+        try await AccountSettings.logIn(server: server, endpoint: server, token: Self.sentinel, settings)
+        try await settings.set(Self.sentinel, for: .accountUser)
+        try await settings.set([BackupGroup("/\(Self.sentinel)", mode: .include)], for: .backupGroups)
+        try await settings.set([Self.sentinel], for: .cleanupAlbums)
+        try await settings.set(.dark, for: .themeMode)
+        let cache = try await MediaCache.open(for: journal.database)
+        await cache.store(Data(Self.sentinel.utf8), for: CacheKey(.thumbnails, name: Self.sentinel))
+        await cache.close()
+        try await journal.lfs.waitForUploads()
+        try await settings.stop()
+        try await journal.close()
+    }
+
+    private func remove(
+        _ removal: JournalRemoval, in folder: URL, confirming confirm: (Int) throws -> Void = { _ in }
+    ) async throws {
+        let pool = try await DatabaseStorageService.openDatabase(at: folder.appending(path: "journal.sqlite"))
+        let settings = try await JournalSettings.open(pool, secrets: secrets(folder))
+        try await removal.perform(pool, settings: settings, confirming: confirm)
+    }
+
+    @Test("After a removal, no file of the journal has its data", arguments: JournalRemoval.allCases)
+    func erased(_ removal: JournalRemoval) async throws {
+        try await withFolder { folder in
+            let storage = InMemoryStorage()
+            try await fill(folder, storage: storage)
+            #expect(try found(in: folder).count >= 3)
+            try await remove(removal, in: folder) { #expect($0 == 0) }
+            #expect(try found(in: folder) == [])
+            // The journal is empty, and usable.
+            let file = folder.appending(path: "journal.sqlite")
+            let journal = try await DatabaseStorageService.open(at: file, options: LFSOptions(storage: storage))
+            let settings = try await JournalSettings.open(journal.database, secrets: secrets(folder))
+            #expect(try await journal.loadAllRecords() == [])
+            #expect(try await journal.loadTags() == [])
+            #expect(try await journal.loadAlbums(of: "me") == [])
+            #expect(try await settings.exists(.accessToken) == false)
+            #expect(try await AccountSettings.address(settings) == nil)
+            #expect(try await settings.get(.themeMode) == (removal == .account ? .dark : .system))
+            let record = TimeRecord(start: Date(), timeZone: .gmt, comment: "again")
+            try await journal.saveRecord(record)
+            #expect(try await journal.loadAllRecords().count == 1)
+            try await settings.stop()
+            try await journal.close()
+            // The object stays on the storage.
+            #expect(storage.keys.count == 1)
+        }
+    }
+
+    @Test("A removal that is not confirmed removes nothing")
+    func refused() async throws {
+        struct Refusal: Error {}
+        try await withFolder { folder in
+            try await fill(folder, storage: InMemoryStorage())
+            let before = try found(in: folder)
+            await #expect(throws: Refusal.self) {
+                try await remove(.everything, in: folder) { _ in throw Refusal() }
+            }
+            #expect(try found(in: folder) == before)
+            let pool = try await DatabaseStorageService.openDatabase(at: folder.appending(path: "journal.sqlite"))
+            let settings = try await JournalSettings.open(pool, secrets: secrets(folder))
+            #expect(try await settings.get(.accessToken) == Self.sentinel)
+            try await settings.stop()
+            try pool.close()
+        }
+    }
+
+    @Test("The page asks before a removal, and requests it once", arguments: JournalRemoval.allCases)
+    func asked(_ removal: JournalRemoval) async throws {
+        let request = RemovalRequest()
+        try await withWeb { options in
+            options.removal = request
+        } _: { subject in
+            let web = try await subject.visiting("/settings")
+            let fields = [("what", removal.rawValue), ("lost", "0")]
+            #expect(try await web.get("/settings").text.contains("Full reset</button>"))
+            #expect(try await web.post("/settings/remove", fields: fields).status == 400)
+            #expect(try await web.post("/settings/remove", fields: [("what", "all"), ("sure", "yes")]).status == 400)
+            #expect(request.demand == nil)
+            let reply = try await web.post("/settings/remove", fields: fields + [("sure", "yes")])
+            #expect(reply.status == 200 && reply.text.contains("stay there"))
+            #expect(request.demand == RemovalRequest.Demand(removal: removal, lost: 0))
+            await request.wait()
+        }
+    }
+
+    @Test("A removal that would lose more pictures than the page has said is refused")
+    func lost() async throws {
+        let request = RemovalRequest()
+        try await withWeb { options in
+            options.removal = request
+        } _: { subject in
+            let web = try await subject.visiting("/settings")
+            let record = try await web.record()
+            web.journal.lfs.pause()
+            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
+            #expect(try await web.get("/settings").text.contains("1 picture is not on the storage"))
+            let fields = [("what", "account"), ("sure", "yes")]
+            #expect(try await web.post("/settings/remove", fields: fields + [("lost", "0")]).status == 400)
+            #expect(request.demand == nil)
+            #expect(try await web.post("/settings/remove", fields: fields + [("lost", "1")]).status == 200)
+            #expect(request.demand?.lost == 1)
+        }
+    }
+
+    @Test("A server without a supervisor shows no removal")
+    func absent() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting("/settings")
+            #expect(try await web.get("/settings").text.contains("Full reset</button>") == false)
+            let fields = [("what", "account"), ("lost", "0"), ("sure", "yes")]
+            #expect(try await web.post("/settings/remove", fields: fields).status == 404)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import GRDB
+import LFSSettings
+import LFSSync
+
+extension StorageKey<String> {
+    /// The URL of the sync server, for 'sync' without --sync.
+    static var accountServerURL: Self { .init("account.serverURL") }
+    /// The URL that requests are sent to, if it is not that of the server, such as an address in the local network.
+    static var accountEndpoint: Self { .init("account.endpoint") }
+    /// The id of the account, as the server has sent it.
+    static var accountUser: Self { .init("account.user") }
+}
+
+/// The account of an uploader's database on a sync server. Its token is never stored.
+enum AccountSettings {
+    static let catalog = StorageCatalog("uploader.account") {
+        StorageKey<String>.accountServerURL
+        StorageKey<String>.accountEndpoint
+        StorageKey<String>.accountUser
+    }
+
+    static let lines = [
+        SettingLine(
+            StorageKey<String>.accountEndpoint, form: "the address for requests, if it is not account.serverURL",
+            text: { $0 }
+        ) {
+            SyncArgument(argument: $0) == nil ? nil : $0
+        },
+        SettingLine(
+            StorageKey<String>.accountServerURL, form: "the sync server of 'sync', such as https://host", text: { $0 }
+        ) {
+            SyncArgument(argument: $0) == nil ? nil : $0
+        },
+        SettingLine(StorageKey<String>.accountUser, form: "the account's id, which 'sync' stores", text: { $0 }) { _ in
+            nil
+        },
+    ]
+
+    /// Returns the server in the settings of a database; nil for a database without one.
+    ///
+    /// - Throws: ``UploaderError``, `SettingsError`.
+    static func server(of options: DatabaseOptions) async throws -> SyncArgument? {
+        let file = try DatabaseFile(at: options.database)
+        guard file.isOurs else { return nil }
+        let database = try DocumentDatabase.open(file)
+        let settings = try await UploaderSettings.open(database)
+        var address = try await settings.getIfPresent(.accountEndpoint)
+        if address == nil { address = try await settings.getIfPresent(.accountServerURL) }
+        try await settings.stop()
+        try DocumentDatabase.close(database)
+        return address.flatMap { SyncArgument(argument: $0) }
+    }
+
+    /// Stores the id of the account that the server has sent.
+    ///
+    /// - Throws: `SettingsError`, the database's error.
+    static func record(_ client: SyncClient, in database: any DatabaseWriter) async throws {
+        guard let user = try await client.ownAccount() else { return }
+        let settings = try await UploaderSettings.open(database)
+        if try await settings.getIfPresent(.accountUser) != user { try await settings.set(user, for: .accountUser) }
+        try await settings.stop()
+    }
+
+    /// Removes the account within a transaction.
+    static func remove(_ settings: StorageRouter, in db: Database) throws {
+        for key in [StorageKey<String>.accountServerURL, .accountEndpoint, .accountUser] {
+            try settings.remove(key, in: db)
+        }
+    }
+}

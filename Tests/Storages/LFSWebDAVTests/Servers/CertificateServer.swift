@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// An nginx with WebDAV that requires a certificate of an authority from each client.
+struct CertificateServer {
+    let port: UInt16
+    private let folder: URL
+
+    private static let program = "/usr/sbin/nginx"
+
+    private struct Failure: Error {
+        let reason: String
+    }
+
+    /// True on a machine with nginx and its module for PROPFIND.
+    static let isAvailable =
+        FileManager.default.isExecutableFile(atPath: program)
+        && FileManager.default.fileExists(atPath: "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so")
+        && Machine.has("openssl")
+
+    var url: URL {
+        get throws {
+            guard let url = URL(string: "https://127.0.0.1:\(port)/dav") else { throw Failure(reason: "\(port)") }
+            return url
+        }
+    }
+
+    /// Starts the server, and returns when it listens.
+    init(_ identity: TestAuthority.Identity, requiring authority: TestAuthority, in folder: URL) async throws {
+        self.folder = folder
+        for name in ["root/dav", "temporary"] {
+            try FileManager.default.createDirectory(at: folder.child(name), withIntermediateDirectories: true)
+        }
+        // Another process may take the port in between.
+        for _ in 0..<5 {
+            let port = try Self.freePort()
+            let text = Self.configuration(port, identity: identity, authority: authority, folder: folder)
+            try Data(text.utf8).write(to: folder.child("nginx.conf"))
+            // The command ends when the server listens.
+            guard try await ToolRun(Self.program, arguments: Self.files(folder)).finish() != 0 else {
+                self.port = port
+                return
+            }
+        }
+        let log = try String(contentsOf: folder.child("error.log"), encoding: .utf8)
+        throw Failure(reason: log)
+    }
+
+    /// Stops the server, and returns the statuses of its replies.
+    func stop() async throws -> [String] {
+        _ = try await ToolRun(Self.program, arguments: ["-s", "quit"] + Self.files(folder)).finish()
+        while FileManager.default.fileExists(atPath: folder.child("nginx.pid").path) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        let log = try String(contentsOf: folder.child("access.log"), encoding: .utf8)
+        return log.split(separator: "\n").map(String.init)
+    }
+
+    private static func files(_ folder: URL) -> [String] {
+        ["-e", folder.child("error.log").path, "-c", folder.child("nginx.conf").path]
+    }
+
+    private static func configuration(
+        _ port: UInt16, identity: TestAuthority.Identity, authority: TestAuthority, folder: URL
+    ) -> String {
+        let path = folder.path
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(path)/temporary/\($0);" }.joined(separator: " ")
+        return """
+            load_module /usr/lib/nginx/modules/ngx_http_dav_ext_module.so;
+            pid \(path)/nginx.pid; error_log \(path)/error.log warn; \(geteuid() == 0 ? "user root;" : "")
+            events { worker_connections 64; }
+            http {
+              log_format status $status; access_log \(path)/access.log status; \(temporary)
+              ssl_certificate \(identity.certificate.path); ssl_certificate_key \(identity.key.path);
+              ssl_client_certificate \(authority.certificate.path); ssl_verify_client on;
+              server {
+                listen 127.0.0.1:\(port) ssl; root \(path)/root;
+                location /dav/ {
+                  dav_methods PUT DELETE MKCOL COPY MOVE; dav_ext_methods PROPFIND OPTIONS; create_full_put_path off;
+                }
+              }
+            }
+
+            """
+    }
+
+    private static func freePort() throws -> UInt16 {
+        #if canImport(Glibc)
+        let type = Int32(SOCK_STREAM.rawValue)
+        #else
+        let type = SOCK_STREAM
+        #endif
+        let number = socket(AF_INET, type, 0)
+        defer { close(number) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(number, pointer, length) == 0 && getsockname(number, pointer, &length) == 0
+            }
+        }
+        guard isBound else { throw Failure(reason: String(cString: strerror(errno))) }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}
