@@ -136,6 +136,35 @@ enum AssetTable {
         ).first
     }
 
+    /// Returns the files of this account's assets in an album, and whether each is a favourite. Leaves out rows with
+    /// damaged values.
+    static func marks(inAlbum album: UUID, _ db: Database) throws -> [FileData.ID: Bool] {
+        let sql = """
+            SELECT asset.fileId, asset.isFavorite FROM album_asset JOIN asset ON asset.id = album_asset.assetId
+            WHERE album_asset.albumId = ?
+            """
+        return try Row.fetchAll(db, sql: sql, arguments: [album.text]).reduce(into: [:]) { marks, row in
+            guard let file = FileData.ID.fromDatabaseValue(row[0]), let mark = Bool.fromDatabaseValue(row[1]) else {
+                return
+            }
+            marks[file] = mark
+        }
+    }
+
+    /// Marks the asset of a file in an album as a favourite, or removes the mark.
+    ///
+    /// - Returns: true if this account has such an asset.
+    static func mark(
+        _ isFavorite: Bool, file: FileData.ID, inAlbum album: UUID, _ db: Database
+    ) throws -> Bool {
+        let sql = """
+            UPDATE asset SET isFavorite = ? WHERE fileId = ?
+                AND id IN (SELECT assetId FROM album_asset WHERE albumId = ? AND fileId = asset.fileId)
+            """
+        try db.execute(sql: sql, arguments: [isFavorite, file, album.text])
+        return db.changesCount > 0
+    }
+
     /// Deletes an asset and removes it from all albums.
     ///
     /// - Returns: true if the asset existed.
