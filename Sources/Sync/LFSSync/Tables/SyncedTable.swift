@@ -142,7 +142,8 @@ struct SyncedVersions {
     }
 
     static func areStored(_ db: Database) throws -> Bool {
-        try db.columns(in: "lfs_sync_table").contains { $0.name == "since" }
+        try Bool.fetchOne(
+            db, sql: "SELECT count(*) > 0 FROM pragma_table_info('lfs_sync_table') WHERE name = 'since'") ?? false
     }
 }
 
