@@ -111,7 +111,7 @@ struct ConnectionOptionTests {
         try withFolder(files: 1) { folder in
             let created = Mutex(0)
             let server = try AnsweringServer { request, _ in
-                let isBucket = request.path.prefix { $0 != "?" } == "/photos"
+                let isBucket = request.path.prefix { $0 != "?" }.split(separator: "/") == ["photos"]
                 if isBucket, request.method == "PUT" {
                     created.withLock { $0 += 1 }
                     return .init()

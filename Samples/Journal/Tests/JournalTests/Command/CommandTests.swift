@@ -35,14 +35,14 @@ struct CommandTests {
     func populated() async throws {
         try await withFolder { folder in
             let arguments = [
-                "demo", "--records", "200", "--pictures", "100", "--uploads", "50", "--wait", "--database", "a.sqlite",
+                "demo", "--records", "60", "--pictures", "12", "--uploads", "50", "--wait", "--database", "a.sqlite",
                 "--storage", "dir:remote",
             ]
             let filled = try await ChildProcess.run("journal", arguments: arguments, in: folder)
-            #expect(filled.status == 0 && filled.output == "200 records, 100 pictures, 6 tags.\n", "\(filled)")
+            #expect(filled.status == 0 && filled.output == "60 records, 12 pictures, 6 tags.\n", "\(filled)")
             let names = try FileManager.default.subpathsOfDirectory(
                 atPath: folder.appending(path: "remote").path)
-            #expect(names.filter { $0.split(separator: "/").last?.count == 36 }.count == 100)
+            #expect(names.filter { $0.split(separator: "/").last?.count == 36 }.count == 12)
         }
     }
 

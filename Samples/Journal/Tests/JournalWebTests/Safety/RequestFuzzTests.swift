@@ -35,12 +35,13 @@ struct RequestFuzzTests {
             let (path, albumPath) = (web.path(record), "/albums/\(album.id.uuidString.lowercased())")
             let pages = [
                 "/timeline", "/pictures", "/storage/free", path, "\(path)/images", "/files", "/albums", albumPath,
-                "/thumbnails", "/settings", "/assets", "/records",
+                "/thumbnails", "/settings", "/assets", "/records", "\(albumPath)/cover",
             ]
             let forms = [
                 path, "\(path)/stop", "\(path)/pictures/order", "/records", "/albums", "/albums/add", "/albums/leave",
                 albumPath, "\(albumPath)/remove", "\(albumPath)/favorite", "\(albumPath)/members",
-                "\(albumPath)/members/remove", "/settings",
+                "\(albumPath)/members/remove", "\(albumPath)/keep", "/settings", "/settings/remove",
+                "/settings/cache/clear",
                 "/storage/free", "/storage/verify",
             ]
             let fields = [
