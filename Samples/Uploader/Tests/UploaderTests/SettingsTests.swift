@@ -70,7 +70,7 @@ struct SettingsTests {
         ("backup.delay", "10", "from 0 to 24h"), ("backup.groups", "/a", "include:PATH"),
         ("backup.requiresWifi", "true", "backup.requiresWiFi"), ("account.serverURL", "photos", "https://host"),
         ("account.user", "me", "which 'sync' stores"), ("cleanup.keepsContentTypes", "image", "image/png,video/*"),
-        ("cleanup.keepsDays", "-1", "from 0 to 36500"), ("cleanup.keepsFolders", "a", "absolute paths"),
+        ("cleanup.keepsDays", "36501", "from 0 to 36500"), ("cleanup.keepsFolders", "a", "absolute paths"),
     ]
 
     @Test(
