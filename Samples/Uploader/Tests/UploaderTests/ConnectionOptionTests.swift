@@ -84,7 +84,8 @@ struct ConnectionOptionTests {
     func wrongPasswordOptions(_ options: [String]) throws {
         try withFolder(files: 1) { folder in
             let push = ["push", "--database", "a.sqlite", "--to", "dir:remote"] + options + ["files"]
-            #expect(try UploaderProcess(push, in: folder).wait().status == 64)
+            let result = try UploaderProcess(push, in: folder).wait()
+            #expect(result.status == 64, "\(result)")
         }
     }
 
