@@ -120,6 +120,8 @@ extension DatabaseOptions {
                 try await database.vacuum()
             } catch {
                 try await lfs.stop()
+                try await settings.stop()
+                try DocumentDatabase.close(database)
                 throw error
             }
             try await lfs.stop()
