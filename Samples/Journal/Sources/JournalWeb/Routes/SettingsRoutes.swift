@@ -36,9 +36,10 @@ struct SettingsRoutes: Sendable {
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         var backup: BackupView?
         if let own = parts.backup { backup = try await BackupView(own, settings: parts.settings, times: parts.times) }
-        let space = SpaceView(try await parts.settings.snapshot(), usage: await parts.cache?.usage())
-        let account = try await AccountView(
-            parts.settings, lost: try await parts.lfs.filesLostByReset(), canRemove: parts.options.removal != nil)
+        let snapshot = try await parts.settings.snapshot()
+        let space = SpaceView(snapshot, usage: await parts.cache?.usage())
+        let account = AccountView(
+            snapshot, lost: try await parts.lfs.filesLostByReset(), canRemove: parts.options.removal != nil)
         let content = SettingsView(
             try await parts.appearance(), space: space, account: account, backup: backup,
             hasPassword: parts.password != nil)

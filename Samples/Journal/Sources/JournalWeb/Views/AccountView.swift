@@ -13,15 +13,24 @@ struct AccountView: Sendable {
     /// The loss as a sentence; nil if all pictures are on the storage.
     let loss: String?
 
-    init(_ settings: StorageRouter, lost: Int, canRemove: Bool) async throws {
-        let server = try await settings.getIfPresent(.accountServerURL)
+    init(_ snapshot: SettingsSnapshot, lost: Int, canRemove: Bool) {
+        let server = Self.text(.accountServerURL, of: snapshot)
         self.server = server ?? ""
-        endpoint = try await settings.getIfPresent(.accountEndpoint)
-        user = try await settings.getIfPresent(.accountUser) ?? "not known yet"
+        endpoint = Self.text(.accountEndpoint, of: snapshot)
+        user = Self.text(.accountUser, of: snapshot) ?? "not known yet"
         hasAccount = server != nil
         self.canRemove = canRemove
         self.lost = lost
         let pictures = Words.count(lost, one: "picture is", more: "pictures are")
         loss = lost == 0 ? nil : "\(pictures) not on the storage and will be lost for good."
+    }
+
+    /// Returns the value, a sentence for one that cannot be read, or nil without one. A login replaces such a value.
+    private static func text(_ key: StorageKey<String>, of snapshot: SettingsSnapshot) -> String? {
+        do {
+            return try snapshot.getIfPresent(key)
+        } catch {
+            return "It cannot be read. Log in again."
+        }
     }
 }

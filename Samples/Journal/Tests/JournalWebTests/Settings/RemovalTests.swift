@@ -159,6 +159,19 @@ struct RemovalTests {
         }
     }
 
+    @Test("An account that cannot be read does not prevent the page")
+    func unreadable() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting("/settings")
+            try await web.settings.set("https://photos.example", for: .accountServerURL)
+            try await web.journal.database.write { db in
+                try db.execute(sql: "UPDATE lfs_setting SET value = X'00ff' WHERE name = 'account.serverURL'")
+            }
+            let page = try await web.get("/settings")
+            #expect(page.status == 200 && page.text.contains("It cannot be read. Log in again."))
+        }
+    }
+
     @Test("A server without a supervisor shows no removal")
     func absent() async throws {
         try await withWeb { subject in
