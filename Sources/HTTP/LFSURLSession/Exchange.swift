@@ -108,8 +108,19 @@ final class Exchange: Sendable {
     private func makeRelay(_ sink: @escaping ResponseBody.Sink) -> ReplyRelay {
         ReplyRelay(sink) { [weak self] in
             self?.restartRate()
-            self?.state.withLock(\.task)?.resume()
+            self?.setPaused(false)
         }
+    }
+
+    /// Pauses or continues the reception of the reply.
+    ///
+    /// It does nothing with the Foundation of Linux. There a paused task still receives, and pausing a task that is
+    /// about to end can end the process (`_NativeProtocol.stopLoading`).
+    private func setPaused(_ isPaused: Bool) {
+        #if !canImport(FoundationNetworking)
+        let task = state.withLock(\.task)
+        if isPaused { task?.suspend() } else { task?.resume() }
+        #endif
     }
 
     /// Refuses an encoded object, because Foundation would decode it and its bytes would not be those on the storage.
@@ -137,7 +148,7 @@ final class Exchange: Sendable {
             if let relay {
                 switch data.withUnsafeBytes({ relay.keep($0) }) {
                 // The session may deliver some more bytes, and then pauses the connection.
-                case .full: state.withLock(\.task)?.suspend()
+                case .full: setPaused(true)
                 case .failed: state.withLock(\.task)?.cancel()
                 case .taken: break
                 }
