@@ -31,6 +31,12 @@ final class OpenStreams: Sendable {
             }
         }
 
+        /// Has the next look at the session count as new, after the stream has found something to send.
+        ///
+        /// The stream may have read a state between two looks that neither of them saw, such as access that was given
+        /// and withdrawn.
+        func noteChange() { entry.hasChanged.withLock { $0 = true } }
+
         /// Waits until there may be something new, the stream ends, or the time is over.
         func wait(atMost time: Duration, clock: any Clock<Duration>) async {
             await entry.news.wait(atMost: time, clock: clock)
@@ -43,12 +49,21 @@ final class OpenStreams: Sendable {
         let account: String
         let news = Signal()
         let hasNews = Mutex(true)
+        /// True if the stream has found something to send since the last look.
+        let hasChanged = Mutex(false)
         let end = Mutex<End?>(nil)
 
         init(_ session: SyncSession, isLive: Bool) {
             self.session = session.id
             self.isLive = isLive
             account = session.account
+        }
+
+        func takeChange() -> Bool {
+            hasChanged.withLock { hasChanged in
+                defer { hasChanged = false }
+                return hasChanged
+            }
         }
 
         func tell() {
@@ -157,6 +172,8 @@ final class OpenStreams: Sendable {
             let isAll = isDue || isPoked || nextPoll() >= times.poll
             do {
                 let concerned = isAll ? waiting : try await concerned(by: pushed, among: waiting, seen: seen)
+                // Before the look, so that what a stream reads during it counts for the next one.
+                for entry in concerned where entry.takeChange() { seen[entry.session] = nil }
                 let states = try await states(of: concerned.map(\.session).sorted())
                 // The first state of a session counts as new, because much may have changed since its stream was
                 // planned.

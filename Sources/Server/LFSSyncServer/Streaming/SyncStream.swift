@@ -161,6 +161,7 @@ public struct SyncStream: AsyncSequence, Sendable {
                             piece: &piece)
                     }
                     if !new.isEmpty {
+                        source.ticket.noteChange()
                         self.session = session
                         plan = new
                         begin(0)
