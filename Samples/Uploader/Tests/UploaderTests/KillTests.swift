@@ -12,21 +12,23 @@ struct KillTests {
         for round in 0..<Self.kills {
             try withFolder(files: 250) { folder in
                 let location = round.isMultiple(of: 2) ? [] : ["--persistence-location", "staging"]
-                let push = ["push", "--database", "a.sqlite", "--to", "dir:remote"] + location + ["files"]
+                let copies = round % 4 < 2
+                let options = location + (copies ? ["--copy"] : [])
+                let push = ["push", "--database", "a.sqlite", "--to", "dir:remote"] + options + ["files"]
                 let run = try UploaderProcess(push, in: folder)
                 // The kill comes at any moment from before the first file until after the last.
                 let delay = Int.random(in: 0..<450_000)
                 usleep(UInt32(delay))
                 Foundation.kill(run.process.processIdentifier, SIGKILL)
                 if try run.wait().status == 128 + SIGKILL { killedInTime += 1 }
-                try check(folder, round: "round \(round), killed after \(delay) µs")
+                try check(folder, copies: copies, round: "round \(round), killed after \(delay) µs")
             }
         }
         #expect(killedInTime > Self.kills / 4, "The kills came too late to show anything: \(killedInTime)")
         print("killed in time: \(killedInTime) of \(Self.kills)")
     }
 
-    private func check(_ folder: URL, round: String) throws {
+    private func check(_ folder: URL, copies: Bool, round: String) throws {
         let database = folder.appendingPathComponent("a.sqlite")
         guard try TestDatabase.hasTable("uploader_document", in: database) else { return }
         let committed = try TestDatabase.entries(in: database)
@@ -40,11 +42,12 @@ struct KillTests {
             let object = try Data(contentsOf: folder.appendingPathComponent("remote/\(entry.key)"))
             #expect(object == (try Data(contentsOf: URL(fileURLWithPath: entry.path))), "\(round)")
         }
-        // No bytes exist without a record, neither in staging nor in the local store nor on the storage.
+        // No bytes exist without a record, neither in staging nor in the local store nor on the storage. Originals in
+        // place have no local copies.
         let ids = Set(after.map(\.id))
         #expect(try names(folder, path: "a.sqlite.lfs/temporary").isEmpty, "\(round)")
         #expect(try names(folder, path: "staging").isEmpty, "\(round)")
-        #expect(try names(folder, path: "a.sqlite.lfs") == ids, "\(round)")
+        #expect(try names(folder, path: "a.sqlite.lfs") == (copies ? ids : []), "\(round)")
         #expect(try names(folder, path: "remote") == ids, "\(round)")
     }
 
