@@ -147,7 +147,7 @@ def two_accounts(stage):
         ann.driver.find_elements("css selector", "input[name=picture]")[1].click()
         ann.submit(".selection button:not([formaction])")
         stage.expect("a picture that is added appears", lambda: bob.badges("#album") == ["remote"] * 2, 20)
-        ann.submit("#album button")
+        ann.submit("#album form[action$=\"/remove\"] button")
         stage.expect("and goes when it is taken out", lambda: bob.count("#album figure") == 1, 20)
         bob.open("/pictures")
         stays(bob)
