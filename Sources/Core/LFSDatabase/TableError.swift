@@ -20,6 +20,8 @@ package struct TableError: Error, Sendable, CustomStringConvertible {
         case readOnly
         /// The connection was closed.
         case closed
+        /// GRDB's notification has suspended the connection.
+        case suspended
     }
 
     package let code: Code
@@ -40,6 +42,15 @@ package struct TableError: Error, Sendable, CustomStringConvertible {
     package static let closed = TableError(
         .closed,
         message: "The connection to the database was closed. Stop what uses it first, or open the database again.")
+
+    package static func suspended(cause: any Error) -> TableError {
+        TableError(
+            .suspended,
+            message: """
+                The connection to the database is suspended. Post Database.resumeNotification before you use it again.
+                """,
+            cause: cause)
+    }
 
     package static func readOnly(cause: (any Error)?) -> TableError {
         TableError(

@@ -26,11 +26,6 @@ package enum BorrowedDescriptor {
         return fstat(number, &raw) == 0 ? FileStatus(raw) : nil
     }
 
-    /// Returns a second descriptor of the same open file.
-    package static func duplicate(_ number: Int32, path: String) throws(SystemError) -> Descriptor {
-        Descriptor(owning: try OpenCall.run(path) { fcntl(number, F_DUPFD_CLOEXEC, 0) }, path: path)
-    }
-
     private static func systemRead(_ number: Int32, start: UnsafeMutableRawPointer?, count: Int) -> Int {
         #if canImport(Glibc)
         Glibc.read(number, start, count)

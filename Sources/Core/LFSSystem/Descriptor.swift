@@ -12,14 +12,24 @@ package final class Descriptor: Sendable {
     package let raw: Int32
     /// The path that the file was opened with, used in messages only.
     package let path: String
+    /// The object that closes the descriptor. Nil if this object does.
+    private let owner: (any AnyObject & Sendable)?
 
     /// Takes ownership of a descriptor that the caller opened.
     package init(owning raw: Int32, path: String) {
         self.raw = raw
         self.path = path
+        owner = nil
     }
 
-    deinit { close(raw) }
+    /// Uses the descriptor of another object, which stays open as long as this object exists.
+    package init(_ raw: Int32, of owner: any AnyObject & Sendable, path: String) {
+        self.raw = raw
+        self.path = path
+        self.owner = owner
+    }
+
+    deinit { if owner == nil { close(raw) } }
 
     /// Opens an existing file for reading. If the last component is a symbolic link, the call fails with `ELOOP`.
     package static func openForReading(_ path: String) throws(SystemError) -> Descriptor {

@@ -1,4 +1,5 @@
 import CLinux
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -14,6 +15,9 @@ package final class Directory: Sendable {
     package let path: String
     private let descriptor: Descriptor
     private let syncs: SharedSync
+    /// The permission bits that a new file is known to get from `open`, because neither the umask nor the file system
+    /// removes them.
+    private let keptModeBits = Atomic<UInt32>(0)
 
     private init(_ descriptor: Descriptor) {
         self.descriptor = descriptor
@@ -91,8 +95,21 @@ package final class Directory: Sendable {
     package func create(_ name: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         let file = Descriptor(owning: try openAt(name, flags: flags, mode: mode), path: child(name))
-        try file.setMode(mode, isNew: true)
+        try setMode(mode, ofNew: file)
         return file
+    }
+
+    /// Sets the mode of a file that this process has just created. Makes no call if `open` is known to set it.
+    ///
+    /// The first file in the directory always gets the call, because its failure shows that the file system stores no
+    /// modes.
+    private func setMode(_ mode: UInt32, ofNew file: Descriptor) throws(SystemError) {
+        if mode & ~keptModeBits.load(ordering: .relaxed) == 0 { return }
+        let status = try file.status()
+        try file.setMode(mode, isNew: true)
+        if status.permissions == mode, !MissingFeature.modes.isKnown(on: status.device) {
+            keptModeBits.bitwiseOr(mode, ordering: .relaxed)
+        }
     }
 
     package func openForReading(_ name: String) throws(SystemError) -> Descriptor {
@@ -125,6 +142,12 @@ package final class Directory: Sendable {
         throw error
     }
 
+    /// Returns true if the entry with this name is the file with this status. With it a caller detects that an open
+    /// file was renamed, replaced or removed. Both must be on one file system, because only the inodes are compared.
+    package func contains(_ file: FileStatus, named name: String) throws(SystemError) -> Bool {
+        try status(of: name)?.inode == file.inode
+    }
+
     /// Returns the status of this directory. With it a caller detects that another folder has taken its place.
     package func status() throws(SystemError) -> FileStatus { try descriptor.status() }
 
@@ -137,30 +160,34 @@ package final class Directory: Sendable {
 
     /// Moves a file like ``rename(_:to:as:)``, but throws `EEXIST` if the new name exists.
     package func renameExclusively(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
-        // On every POSIX system, link(2) fails if the name exists. FAT and some network file systems have no hard
-        // links.
+        // One call, so that neither another process nor a crash finds the file under both names.
+        let target = directory.descriptor.raw
         do {
-            try checked("link", directory.child(newName)) {
-                linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
+            #if canImport(Darwin)
+            try checked("renameatx_np", directory.child(newName)) {
+                renameatx_np(descriptor.raw, name, target, newName, UInt32(RENAME_EXCL))
             }
-        } catch let error where error.isUnsupported {
-            return try renameWithoutLink(name, to: directory, as: newName)
+            #else
+            try checked("renameat2", directory.child(newName)) {
+                lfs_rename_exclusively(descriptor.raw, name, target, newName)
+            }
+            #endif
+        } catch let error where error.isWithoutExclusiveRename {
+            do throws(SystemError) {
+                try linkExclusively(name, to: directory, as: newName)
+            } catch let failure where failure.isUnsupported {
+                // The first error names the cause, such as a folder that refuses changes.
+                throw error
+            }
         }
-        try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }
     }
 
-    /// Implements ``renameExclusively(_:to:as:)`` on file systems without hard links.
-    func renameWithoutLink(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
-        let target = directory.descriptor.raw
-        #if canImport(Darwin)
-        try checked("renameatx_np", directory.child(newName)) {
-            renameatx_np(descriptor.raw, name, target, newName, UInt32(RENAME_EXCL))
+    /// Implements ``renameExclusively(_:to:as:)`` with link(2), which fails on every POSIX system if the name exists.
+    func linkExclusively(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+        try checked("link", directory.child(newName)) {
+            linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
         }
-        #else
-        try checked("renameat2", directory.child(newName)) {
-            lfs_rename_exclusively(descriptor.raw, name, target, newName)
-        }
-        #endif
+        try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }
     }
 
     /// Moves a file from a caller's path into this directory, within one file system. Replaces an existing file with
@@ -222,16 +249,21 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Returns the number of bytes that the file system has available for a user other than root.
+    /// Returns the number of bytes that are available for files of a user other than root. On iOS and macOS it includes
+    /// what the system removes to make room.
     package func availableByteCount() throws(SystemError) -> Int64 {
         var raw = statvfs()
         try checked("fstatvfs", path) { fstatvfs(descriptor.raw, &raw) }
         let (blocks, size) = (UInt64(raw.f_bavail), UInt64(raw.f_frsize))
         let (bytes, isTooMany) = blocks.multipliedReportingOverflow(by: size)
-        return isTooMany ? .max : Int64(clamping: bytes)
+        let free = isTooMany ? .max : Int64(clamping: bytes)
+        return AvailableSpace.byteCount(free: free, important: AvailableSpace.important(at: path))
     }
 
     package func child(_ name: String) -> String { path + "/" + name }
+
+    /// Runs a call on the descriptor of the folder itself.
+    func withDescriptor(_ body: (Descriptor) throws(SystemError) -> Void) throws(SystemError) { try body(descriptor) }
 
     private func openAt(_ name: String, flags: Int32, mode: UInt32 = 0) throws(SystemError) -> Int32 {
         try OpenCall.run(child(name), flags: flags) { openat(descriptor.raw, name, $0, mode_t(mode)) }

@@ -47,6 +47,20 @@ package struct FileStatus: Sendable, Hashable {
         self.init(raw)
     }
 
+    /// Reads the status of a path by its exact bytes, without following a symbolic link at its end. Returns nil if
+    /// nothing is at the path.
+    init?(ofLinkAt path: [UInt8]) throws(SystemError) {
+        let shown = String(decoding: path, as: UTF8.self)
+        var raw = stat()
+        do throws(SystemError) {
+            try checked("stat", shown) { lstat(path.map(CChar.init(bitPattern:)) + [0], &raw) }
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+        self.init(raw)
+    }
+
     init(_ raw: stat) {
         byteCount = Int64(raw.st_size)
         device = UInt64(truncatingIfNeeded: raw.st_dev)

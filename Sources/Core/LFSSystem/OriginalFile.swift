@@ -5,13 +5,16 @@
 package struct OriginalFile: Hashable, Sendable {
     /// The absolute path, as exact bytes.
     package let path: [UInt8]
+    /// The absolute path if the file was moved together with the database. Nil if it is ``path``.
+    private let movedPath: [UInt8]?
     /// The number of the file system.
     package let device: UInt64
     /// `inode:size:modified:changed`, with times in nanoseconds since 1970.
     package let stamp: String
 
-    package init(path: [UInt8], device: UInt64, stamp: String) {
+    package init(path: [UInt8], movedPath: [UInt8]? = nil, device: UInt64, stamp: String) {
         self.path = path
+        self.movedPath = movedPath
         self.device = device
         self.stamp = stamp
     }
@@ -27,25 +30,58 @@ package struct OriginalFile: Hashable, Sendable {
     /// The path for messages.
     package var shownPath: String { String(decoding: path, as: UTF8.self) }
 
-    /// Opens the file that is at the path now. A symbolic link is not followed. Blocks the thread.
-    ///
-    /// - Returns: nil if no regular file is at the path.
-    package func open() throws(SystemError) -> (file: Descriptor, isUnchanged: Bool)? {
-        guard let file = try Self.open(path), let status = try Self.regularStatus(of: file) else { return nil }
-        return (file, Self.stamp(of: status) == stamp)
+    /// The paths at which the file may be.
+    private var paths: [[UInt8]] { [path] + [movedPath].compactMap(\.self) }
+
+    /// The result of a search at all paths.
+    package enum Finding: Sendable {
+        case accepted(Descriptor)
+        /// Only other regular files are at the paths.
+        case rejected
+        /// No regular file is at a path.
+        case absent
     }
 
-    /// Opens the file that is at the path now, if its stamp is unchanged. Blocks the thread.
+    /// Opens the first accepted file that is at one of the paths now. A symbolic link is not followed. Blocks the
+    /// thread.
     ///
-    /// - Returns: nil if no regular file is at the path, or if its bytes may have changed.
-    package func openUnchanged() throws(SystemError) -> Descriptor? {
-        guard let (file, isUnchanged) = try open(), isUnchanged else { return nil }
-        return file
+    /// - Parameter accepts: receives an open file, and true if its stamp is unchanged.
+    /// - Throws: the first error, if no file is accepted and one of them could not be read.
+    package func find(accepting accepts: (_ file: Descriptor, _ isUnchanged: Bool) throws -> Bool) throws -> Finding {
+        var finding = Finding.absent
+        var failure: (any Error)?
+        for path in paths {
+            do {
+                guard let file = try Self.open(path), let status = try Self.regularStatus(of: file) else { continue }
+                if try accepts(file, Self.stamp(of: status) == stamp) { return .accepted(file) }
+                finding = .rejected
+            } catch let error as SystemError {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return finding
     }
 
-    /// Returns true if the nearest folder that exists is on another file system than the original was. Then its disk is
-    /// probably not mounted. Blocks the thread.
-    package func isOnAbsentDisk() -> Bool {
+    /// Returns true if the file at the path has an unchanged stamp. Blocks the thread.
+    package func isUnchanged() throws(SystemError) -> Bool {
+        guard !path.contains(0), let status = try FileStatus(ofLinkAt: path) else { return false }
+        return status.isRegularFile && Self.stamp(of: status) == stamp
+    }
+
+    /// Opens the file that is at one of the paths now, if its stamp is unchanged. Blocks the thread.
+    ///
+    /// - Returns: nil if no regular file is at a path, or if its bytes may have changed.
+    package func openUnchanged() throws -> Descriptor? {
+        if case .accepted(let file) = try find(accepting: { _, isUnchanged in isUnchanged }) { return file }
+        return nil
+    }
+
+    /// Returns true if the nearest folders that exist are on another file system than the original was. Then its disk
+    /// is probably not mounted. Blocks the thread.
+    package func isOnAbsentDisk() -> Bool { paths.allSatisfy(isOnAbsentDisk) }
+
+    private func isOnAbsentDisk(_ path: [UInt8]) -> Bool {
         var folder = path
         while let slash = folder.lastIndex(of: UInt8(ascii: "/")) {
             folder.removeSubrange(slash...)

@@ -44,6 +44,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package var isOtherFileSystem: Bool { errno == EXDEV }
     /// The file system does not support the operation. Linux returns `EPERM` if it cannot create hard links.
     package var isUnsupported: Bool { [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) }
+    /// The system or the file system has no exclusive rename, such as NFS. A sandbox returns `EPERM`.
+    var isWithoutExclusiveRename: Bool { errno == EINVAL || isUnsupported }
     package var isSymbolicLink: Bool { errno == ELOOP }
     /// The call expected a folder, but the name or one of its parents is something else.
     package var isNoFolder: Bool { errno == ENOTDIR }

@@ -70,16 +70,17 @@ struct SystemCallTests {
                 try directory.renameExclusively("a", to: directory, as: "b")
             }
             #expect(error?.isExisting == true)
-            // The error of a file system without hard links, such as vfat.
-            let refusal = SystemError(call: "link", path: "b", errno: EPERM)
-            #expect(refusal.isUnsupported && !SystemError(call: "link", path: "b", errno: EEXIST).isUnsupported)
+            for (number, falls) in [(EINVAL, true), (ENOSYS, true), (EPERM, true), (EEXIST, false), (ENOENT, false)] {
+                let refusal = SystemError(call: "renameat2", path: "b", errno: number)
+                #expect(refusal.isWithoutExclusiveRename == falls, "\(number)")
+            }
             let other = #expect(throws: SystemError.self) {
-                try directory.renameWithoutLink("a", to: directory, as: "b")
+                try directory.linkExclusively("a", to: directory, as: "b")
             }
             #expect(other?.isExisting == true)
-            try directory.renameWithoutLink("a", to: directory, as: "c")
+            try directory.linkExclusively("a", to: directory, as: "c")
             #expect(try names(in: folder.child("own")) == ["b", "c", "link"])
-            try directory.renameWithoutLink("c", to: directory, as: "a")
+            try directory.renameExclusively("c", to: directory, as: "a")
             #expect(try names(in: folder.child("own")) == ["a", "b", "link"])
             #expect(try permissions(of: folder.child("own")) == 0o700)
             #expect(try permissions(of: folder.child("own").child("a")) == 0o600)

@@ -77,4 +77,49 @@ struct IdleTests {
             }
         }
     }
+
+    @Test("A manager without a poll interval never polls and sees the app's own commits")
+    func noPolling() async throws {
+        try await withTracedHost { host, log in
+            let clock = ManualClock()
+            var options = host.options
+            options.clock = clock
+            options.pollInterval = .zero
+            try await withManager(host, options: options) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                try await yield(while: host.file(file.id)?.status != .remote)
+                try await yield(while: host.filesInStore().isEmpty)
+                _ = try await host.database.write { try file.delete($0) }
+                try await yield(while: host.count("lfs_tombstone") > 0 || !host.filesInStore().isEmpty)
+                #expect(log.count("data_version") == 0)
+                #expect(!clock.remaining.contains { $0 <= .seconds(1) })
+            }
+        }
+    }
+
+    @Test("A manager without a poll interval takes over when another one ends")
+    func takesOver() async throws {
+        try await withTracedHost { host, _ in
+            let clock = ManualClock()
+            var options = host.options
+            options.clock = clock
+            options.pollInterval = .zero
+            let first = try await LFSManager.open(host.otherDatabase(), options: host.options)
+            try first.start()
+            let sign = try await first.makeFile(from: .bytes(someBytes()))
+            try await host.otherDatabase().write { try sign.insert($0) }
+            try await first.waitForUploads()
+            try await withManager(host, options: options) { lfs in
+                await clock.waitForSleepers { $0.contains(.seconds(1)) }
+                try await first.stop()
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                let time = Task { await clock.runFreely() }
+                try await yield(while: host.file(file.id)?.status != .remote)
+                time.cancel()
+                await time.value
+            }
+        }
+    }
 }

@@ -57,7 +57,7 @@ struct OddRowTests {
         }
     }
 
-    @Test("Jobs and tombstones with invalid values do not block others")
+    @Test("Jobs, tombstones and notes with invalid values do not block others")
     func jobs() async throws {
         let storage = InMemoryStorage()
         try await withHost(storage: storage) { host in
@@ -74,6 +74,9 @@ struct OddRowTests {
                             UPDATE lfs_job SET attempts = 9223372036854775807 WHERE fileID = '\(made[1].id)';
                             INSERT INTO lfs_tombstone (fileID, key, attempts) VALUES ('a', x'FF', 0);
                             INSERT INTO lfs_tombstone (fileID, key, attempts) VALUES ('b', 'b', 9223372036854775807);
+                            INSERT INTO lfs_disowned (fileID) VALUES (x'FF');
+                            INSERT INTO lfs_disowned (fileID) VALUES ('\(made[3].id)' || char(0));
+                            INSERT INTO lfs_tombstone (fileID, key) VALUES ('\(made[3].id)' || char(0), 'c');
                             PRAGMA ignore_check_constraints = OFF;
                             DELETE FROM lfs_file WHERE id = '\(made[2].id)';
                             """)
@@ -83,8 +86,31 @@ struct OddRowTests {
                 #expect(Set(summary.failures.map(\.fileID)) == Set(made.prefix(2).map(\.id)))
                 #expect(summary.failures.allSatisfy { $0.code == .invalidRequest && $0.reason.contains("attempts") })
                 #expect(storage.keys.map(\.rawValue) == [made[3].key])
-                try await yield(while: host.count("lfs_tombstone WHERE typeof(key) = 'text'") > 0)
+                try await yield(while: host.count("lfs_tombstone WHERE key = 'b'") > 0)
+                #expect(try await lfs.waitForDeletions() == 2)
+                try #expect(host.count("lfs_disowned") == 0)
             }
+        }
+    }
+
+    @Test("A wait ignores a job without a file, and the next opening removes the job", arguments: ["queued", "failed"])
+    func jobWithoutFile(state: String) async throws {
+        try await withHost { host in
+            try await withManager(host) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { db in
+                    try file.insert(db)
+                    let job = """
+                        INSERT INTO lfs_job (fileID, state, lane, byteCount, notBefore) VALUES ('..', ?, 0, 1, 0)
+                        """
+                    try db.execute(sql: job, arguments: [state])
+                }
+                let summary = try await lfs.waitForUploads()
+                #expect(summary.failures.isEmpty && summary.pending == 0)
+                try #expect(host.file(file.id)?.status == .remote)
+            }
+            try #expect(host.count("lfs_job") == 1)
+            try await withManager(host) { _ in try #expect(host.count("lfs_job") == 0) }
         }
     }
 
@@ -120,7 +146,8 @@ struct OddRowTests {
             try await withManager(host) { lfs in
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 try await host.database.write { try file.insert($0) }
-                try await yield(while: host.file(file.id)?.status != .remote)
+                _ = try await lfs.waitForUploads()
+                try #expect(host.file(file.id)?.status == .remote)
                 #expect(await errorCode { _ = try await lfs.verify() } == .invalidRow)
             }
         }

@@ -49,7 +49,7 @@ struct OpeningTests {
     }
 
     /// The last migration of each released version of LFS and of the next one.
-    static let migrations = ["lfs.v1", "lfs.v2", "lfs.v3"]
+    static let migrations = ["lfs.v1", "lfs.v2", "lfs.v3", "lfs.v4", "lfs.v5"]
 
     @Test("A migrated database of every version opens and keeps its rows", arguments: migrations)
     func migration(from version: String) async throws {

@@ -8,7 +8,7 @@ import Testing
 struct PromotionRetryTests {
     @Test("Failed promotions are retried with delays of up to a minute and lose no file")
     func delays() {
-        var retry = PromotionRetry(pollInterval: .seconds(1))
+        var retry = PromotionRetry(retryInterval: .seconds(1))
         let begin = Date(timeIntervalSince1970: 1_800_000_000)
         var changes = CommitObserver.Changes()
         changes.insertedRows = [7]
@@ -34,7 +34,7 @@ struct PromotionRetryTests {
 
     @Test("A clock that is set back does not stop the retries of promotions")
     func clock() {
-        var retry = PromotionRetry(pollInterval: .seconds(1))
+        var retry = PromotionRetry(retryInterval: .seconds(1))
         let now = Date(timeIntervalSince1970: 1_800_000_000)
         retry.failed(at: now)
         #expect(retry.next(CommitObserver.Changes(), at: now - 86_400) == .all)

@@ -39,7 +39,7 @@ struct SchemaTests {
         try TestHost.migrator.migrate(database)
         try await database.read { db in
             #expect(try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") == namespace)
-            #expect(try Int.fetchOne(db, sql: "SELECT schemaVersion FROM lfs_state") == 3)
+            #expect(try Int.fetchOne(db, sql: "SELECT schemaVersion FROM lfs_state") == 5)
             #expect(try FileData.fetchOne(db, key: id)?.byteCount == 3)
             let status = try LFSStatus(db)
             #expect(status.failed == 1)
@@ -63,6 +63,18 @@ struct SchemaTests {
                 ).map { $0["detail"] as String }
             }
             #expect(plan.contains { $0.contains("USING INDEX lfs_file_content (sha256=? AND byteCount=?)") })
+        }
+    }
+
+    @Test("Files that are not uploaded are counted through an index")
+    func localIndex() async throws {
+        try await withHost { host in
+            let plan = try await host.database.read { db in
+                try Row.fetchAll(
+                    db, sql: "EXPLAIN QUERY PLAN SELECT count(*) FROM lfs_file WHERE status = 'local'"
+                ).map { $0["detail"] as String }
+            }
+            #expect(plan.contains { $0.contains("USING COVERING INDEX lfs_file_local") }, "\(plan)")
         }
     }
 

@@ -23,7 +23,7 @@ final class CommitWatch: Sendable {
     private let telemetry: Telemetry
     private let changes: ForeignChanges
     private let clocks: ClockWatch
-    /// True if the opening has left files that wait for space in the store.
+    /// True if the opening has left files that wait for space in the store, or a suspension has ended.
     let hasMissedFiles = Mutex(false)
 
     init(
@@ -39,18 +39,26 @@ final class CommitWatch: Sendable {
         self.pool = pool
         self.hub = hub
         self.telemetry = telemetry
-        changes = ForeignChanges(runner: runner, interval: options.pollInterval)
+        changes = ForeignChanges(runner: runner, interval: options.retryInterval)
         clocks = ClockWatch(wallClock: options.wallClock)
     }
 
-    /// Works until the stop.
+    /// Looks at every staged file and every queue at the start of the next ``run()``.
+    func missFiles() {
+        hasMissedFiles.withLock { $0 = true }
+        commits.notify()
+    }
+
+    /// Works until a suspension or the stop.
     func run() async {
-        var retry = PromotionRetry(pollInterval: options.pollInterval, hasMissed: hasMissedFiles.withLock { $0 })
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
+        var retry = PromotionRetry(retryInterval: options.retryInterval, hasMissed: hasMissedFiles.withLock { $0 })
+        while !lifecycle.isEnding {
+            let pause = options.checkInterval ?? (retry.hasMissed ? options.retryInterval : nil)
+            await lifecycle.ending.wait(orFor: commits, atMost: pause, clock: options.clock)
             let committed = observer.takeChanges()
             // A busy writer is polled as rarely as an idle one.
-            let isForeign = committed.isEmpty || changes.isCheckDue ? await changes.hasChanges() : false
+            let isCheckDue = options.checkInterval != nil && (committed.isEmpty || changes.isCheckDue)
+            let isForeign = isCheckDue ? await changes.hasChanges() : false
             let isChanged = clocks.clockDidJump() || isForeign
             let hasNews = isChanged || !committed.isEmpty
             if hasNews { wake(committed, isChanged: isChanged) }

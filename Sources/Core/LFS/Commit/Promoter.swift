@@ -8,12 +8,16 @@ struct Promoter: Sendable {
     let places: FileLocations
     private static let batch = 500
 
-    /// Promotes the files of these rows. Returns their ids, without those whose row was deleted.
+    /// Promotes the files of these rows, except those without a copy. Returns the ids of all, without those whose row
+    /// was deleted.
     func promote(rows: [Int64]) async throws -> [FileID] {
         var promoted: [FileID] = []
         for batch in rows.chunks(of: Self.batch) {
-            let ids = try await runner.read { db in try FileTable.ids(inRows: batch, db) }
-            try await move(ids)
+            let (ids, inPlace) = try await runner.read { db in
+                let ids = try FileTable.ids(inRows: batch, db)
+                return (ids, try OriginalTable.existing(ids, db))
+            }
+            try await move(ids.filter { !inPlace.contains($0) })
             promoted += ids
         }
         return promoted

@@ -11,16 +11,16 @@ struct PromotionRetry {
     private let backoff: Backoff
     private var failures = 0
     /// True if files were skipped, so that all staged files have to be checked.
-    private var hasMissed: Bool
+    private(set) var hasMissed: Bool
     private var notBefore = Date.distantPast
     private var isTrying = false
 
     /// - Parameters:
-    ///   - pollInterval: the first delay. The delays double up to a minute.
+    ///   - retryInterval: the first delay. The delays double up to a minute.
     ///   - hasMissed: true if the opening has skipped files.
-    init(pollInterval: Duration, hasMissed: Bool = false) {
+    init(retryInterval: Duration, hasMissed: Bool = false) {
         self.hasMissed = hasMissed
-        backoff = Backoff(base: pollInterval, cap: max(.seconds(60), pollInterval))
+        backoff = Backoff(base: retryInterval, cap: max(.seconds(60), retryInterval))
     }
 
     /// Returns the work to do after new changes were committed.

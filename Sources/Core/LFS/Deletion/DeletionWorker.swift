@@ -22,7 +22,7 @@ struct DeletionWorker: Sendable {
     let policy: RetryPolicy
     let wallClock: @Sendable () -> Date
     /// The interval of checks for deletions that wait for their upload to end.
-    let pollInterval: Duration
+    let retryInterval: Duration
     /// Knows whether the whole storage is unavailable. In that case local bytes are removed, and objects stay pending.
     let pool: ExecutorPool
     /// Returns the files whose uploads are running. Their objects may still appear, so their deletions wait.
@@ -30,6 +30,9 @@ struct DeletionWorker: Sendable {
     /// Removes uploads that have not begun from the pool, because they may be delayed for long. Returns the files whose
     /// uploads are running.
     let withdraw: @Sendable (Set<FileID>) -> Set<FileID>
+    /// Takes back the uploads that are lent to a service of the system. Returns those that are still lent. The service
+    /// may still write their objects, so their deletions wait.
+    let takeBack: @Sendable (Set<FileID>) async throws -> Set<FileID>
     /// Receives the deleted files after each round.
     let onProgress: @Sendable ([FileID]) -> Void
     let telemetry: Telemetry
@@ -42,24 +45,24 @@ struct DeletionWorker: Sendable {
     private static let batch = 100
     private static let parallel = 4
 
-    /// Works until the stop.
+    /// Works until a suspension or the stop.
     func run() async {
-        while !lifecycle.isStopRequested {
+        while !lifecycle.isEnding {
             var wait: Duration?
             do {
                 wait = try await workOff()
             } catch {
                 logger.debug("deleting failed, will retry", metadata: ["error.message": "\(error)"])
-                wait = pollInterval
+                wait = retryInterval
             }
-            await lifecycle.stop.wait(orFor: tombstones, atMost: wait, clock: clock)
+            await lifecycle.ending.wait(orFor: tombstones, atMost: wait, clock: clock)
         }
     }
 
     /// Carries out the due deletions, round by round. Returns the time until more are due; nil when none is left, or
     /// the remaining ones wait for the storage.
     func workOff() async throws -> Duration? {
-        while !lifecycle.isStopRequested, !Task.isCancelled {
+        while !lifecycle.isEnding, !Task.isCancelled {
             // An error of one owner's deletion must not delay the others.
             var failure: (any Error)?
             do {
@@ -111,14 +114,15 @@ struct DeletionWorker: Sendable {
 
     private func begin(_ choice: Choice) async throws -> ([Tombstone], Duration?) {
         let now = wallClock().millisecondsSince1970
-        let busy = uploading()
+        let uploading = uploading()
         let far = now + policy.maxRetryAfter.milliseconds
         let rows = try await runner.read { db in
             try TombstoneTable.due(
-                now: now, furthest: far, withoutStorage: choice == .withoutStorage, limit: Self.batch + busy.count,
+                now: now, furthest: far, withoutStorage: choice == .withoutStorage, limit: Self.batch + uploading.count,
                 db)
         }
         try await putOff(rows, until: far)
+        let busy = try await uploading.union(takeBack(Set(rows.compactMap { $0.readable?.id })))
         let due = rows.compactMap(\.readable).filter { !$0.isAmong(busy) }
         if due.isEmpty {
             let next = try await runner.read { db in
@@ -127,7 +131,7 @@ struct DeletionWorker: Sendable {
             var wait = next.compactMap(\.self).min().map { Duration.milliseconds(max($0 - now, 1)) }
             // Deletions that wait for their upload have no due time.
             if rows.contains(where: { $0.readable?.isAmong(busy) == true }) {
-                wait = min(wait ?? pollInterval, pollInterval)
+                wait = min(wait ?? retryInterval, retryInterval)
             }
             return ([], wait)
         }
@@ -138,17 +142,17 @@ struct DeletionWorker: Sendable {
         // An upload may have begun between the two checks. Its tombstone waits for the next round. A later upload reads
         // the row again, and finds it deleted.
         let nowBusy = withdraw(Set(begun.compactMap(\.id)))
-        return (begun.filter { !$0.isAmong(nowBusy) }, nowBusy.isEmpty ? nil : pollInterval)
+        return (begun.filter { !$0.isAmong(nowBusy) }, nowBusy.isEmpty ? nil : retryInterval)
     }
 
     /// Delays tombstones that another program has written and that cannot be read, so that they do not block the
     /// others. A verification reports them.
     private func putOff(_ rows: [RowResult<Tombstone>], until time: Int64) async throws {
-        let unreadable = rows.compactMap { row in row.problem.map { (place: row.place, reason: $0.message) } }
+        let unreadable = rows.compactMap { row in row.problem.map { (bytes: row.place, reason: $0.message) } }
         if unreadable.isEmpty { return }
         try await runner.write { db in
-            for (place, reason) in unreadable {
-                try TombstoneTable.putOffUnreadable(place, until: time, reason: reason, db)
+            for (bytes, reason) in unreadable {
+                try TombstoneTable.putOff(bytes: bytes, until: time, reason: reason, db)
             }
         }
     }

@@ -26,7 +26,7 @@ struct DisownedFiles: Sendable {
             if notes.isEmpty { return }
             do {
                 try await delete(notes)
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            } catch let error as DatabaseError where error.isRefusal {
                 for note in notes { try await delete(note, orAgainAt: later) }
             }
         }
@@ -37,13 +37,19 @@ struct DisownedFiles: Sendable {
     }
 
     /// Deletes one file, or delays it. A reference that only a cascade would reach, or a constraint of the app, may
-    /// refuse the deletion, in some cases at the commit.
+    /// refuse the deletion, in some cases at the commit. A trigger of the app may fail.
     private func delete(_ note: OwnerlessFileTable.Note, orAgainAt later: Int64) async throws {
         do {
             try await delete([note])
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        } catch let error as DatabaseError where error.isRefusal {
             let reason = error.message
             try await runner.write { db in try OwnerlessFileTable.putOff(note, until: later, reason: reason, db) }
         }
     }
+}
+
+extension DatabaseError {
+    /// True if the cause is this deletion, and not the state of the database or its disk. `SQLITE_ERROR` comes from a
+    /// trigger that fails, for example because it reads invalid JSON.
+    fileprivate var isRefusal: Bool { [.SQLITE_CONSTRAINT, .SQLITE_ERROR].contains(resultCode) }
 }

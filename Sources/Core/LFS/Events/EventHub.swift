@@ -194,8 +194,7 @@ final class EventHub: Sendable {
         ringWaiters()
     }
 
-    private static let stopped = Termination.failed(
-        LFSError(.notRunning, message: "The LFSManager was stopped. Open another one to follow transfers."))
+    private static let stopped = Termination.failed(.stopped("follow transfers"))
 }
 
 extension EventHub.Termination {

@@ -8,6 +8,7 @@ import Logging
 struct PoolEvents: Sendable {
     let hub: EventHub
     let ledger: LocalCopyIndex
+    let marks: BackupMarks?
     let logger: Logger
     let wallClock: @Sendable () -> Date
     /// Notifies deletions, which wait for the storage as well.
@@ -21,6 +22,7 @@ struct PoolEvents: Sendable {
         case .uploaded(let id, let object):
             hub.endProgress(id)
             ledger.allow(id)
+            marks?.note(id)
             hub.send(.uploaded(id, url: object.url, byteCount: object.byteCount))
             telemetry.noteQueueChange()
         case .discarded(let id):

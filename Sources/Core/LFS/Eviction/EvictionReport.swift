@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 public import LFSSystem
 
 /// A local copy that was evicted, or would be in a preview.

@@ -32,10 +32,10 @@ public struct FileSource: Sendable {
 
     /// A file that stays in its place and is not copied, so attaching it needs no disk space.
     ///
-    /// LFS reads the file once to compute its checksums, and again for the upload. It never changes or removes the
-    /// file. Until the upload is confirmed the file is the only copy of the bytes: if another program changes or
-    /// removes it before, the upload fails with `StorageError.Code.sourceChanged`. Use ``file(_:)`` for bytes that must
-    /// survive that.
+    /// LFS reads the file to compute its checksums, and again for the upload. A file of up to 256 KiB whose upload
+    /// starts soon is read only once. LFS never changes or removes the file. Until the upload is confirmed the file is
+    /// the only copy of the bytes: if another program changes or removes it before, the upload fails with
+    /// `StorageError.Code.sourceChanged`. Use ``file(_:)`` for bytes that must survive that.
     ///
     /// Reads use the file while it is unchanged, otherwise the remote object.
     public static func original(_ url: URL) -> FileSource {

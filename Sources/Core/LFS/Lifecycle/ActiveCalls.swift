@@ -1,42 +1,63 @@
 import LFSSystem
 import Synchronization
 
-/// The long-running calls of the app. A stop cancels them and waits for them.
+/// The long-running calls of the app. A suspension or a stop refuses further calls, cancels the running ones and waits
+/// for them.
 final class ActiveCalls: Sendable {
+    /// The reason why calls are refused.
+    enum Closing: Sendable {
+        case suspension, stop
+
+        /// Returns the error of a refused call.
+        ///
+        /// - Parameter purpose: the purpose of the call, as an infinitive.
+        func refusal(of purpose: String) -> LFSError {
+            switch self {
+            case .suspension: .suspended(purpose)
+            case .stop: .stopped(purpose)
+            }
+        }
+    }
+
     private struct State {
-        var isClosed = false
+        var closing: Closing?
         var lastID = 0
-        /// The running calls, each with the flag that a stop sets.
+        /// The running calls, each with the flag that cancels it.
         var underWay: [Int: CancellationFlag] = [:]
+        /// The running calls whose closures have requested a suspension or a stop, which must not wait for them.
+        var callers: Set<Int> = []
+        /// Opens when the running calls are cancelled.
+        var cancellation = Latch()
+        /// Opens when calls are refused and none is running.
+        var ended = Latch()
     }
 
     private enum CallResult<Value: Sendable>: Sendable {
         case ended(Result<Value, any Error>)
-        case closed(byStop: Bool)
+        case closed(by: Closing?)
     }
 
     /// The calls that the current task is part of. A closure that such a call runs may stop the manager.
     @TaskLocal private static var current: Set<Int> = []
 
     private let state = Mutex(State())
-    private let closing = Latch()
-    private let ended = Latch()
 
     /// The number of tasks that wait for the end of the running calls.
-    var waiterCount: Int { ended.waiterCount }
+    var waiterCount: Int { state.withLock { $0.ended }.waiterCount }
 
-    /// Runs the body until it ends or a stop cancels it.
+    /// Runs the body until it ends, or until a suspension or a stop cancels it.
     ///
     /// - Parameter purpose: the purpose of the call, as an infinitive.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and when a stop has cancelled the body.
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and when a stop has cancelled the body;
+    ///   ``LFSError/Code/suspended`` in the same cases of a suspension.
     func run<Result: Sendable>(
         _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         try await within(purpose) { _ in try await untilClosed(purpose, body) }
     }
 
-    /// Runs the body in the caller's own task. The body must end on its own soon after a stop has set its flag. Use it
-    /// for calls that are too short for tasks of their own.
+    /// Runs the body in the caller's own task. The body must end on its own soon after its flag is set. Use it for
+    /// calls that are too short for tasks of their own.
     ///
     /// - Throws: as ``run(_:_:)``.
     func runWatching<Result: Sendable>(
@@ -45,8 +66,9 @@ final class ActiveCalls: Sendable {
         try await within(purpose) { flag in
             do {
                 return try await body(flag)
-            } catch let error where state.withLock({ $0.isClosed }) {
-                throw Self.stopped(purpose, error: error)
+            } catch {
+                guard flag.isCancelled, let closing = state.withLock({ $0.closing }) else { throw error }
+                throw Self.cancelled(purpose, by: closing, cause: error)
             }
         }
     }
@@ -56,77 +78,120 @@ final class ActiveCalls: Sendable {
     ) async throws -> Result {
         let flag = CancellationFlag()
         let id = try enter(purpose, flag: flag)
-        defer { leave([id]) }
+        defer { leave(id) }
         return try await Self.$current.withValue(Self.current.union([id])) { try await body(flag) }
     }
 
-    private static func stopped(_ purpose: String, error: any Error) -> LFSError {
-        LFSError(
-            .notRunning,
-            message:
-                "The LFSManager was stopped during the call. Finished work is kept. Open another one to \(purpose).",
-            cause: error)
+    private static func cancelled(_ purpose: String, by closing: Closing, cause: any Error) -> LFSError {
+        switch closing {
+        case .suspension:
+            LFSError(
+                .suspended,
+                message: """
+                    The LFSManager was suspended during the call. Finished work is kept. Call \
+                    resumeFromSuspension() to \(purpose).
+                    """,
+                cause: cause)
+        case .stop:
+            LFSError(
+                .notRunning,
+                message: """
+                    The LFSManager was stopped during the call. Finished work is kept. Open another one to \
+                    \(purpose).
+                    """,
+                cause: cause)
+        }
     }
 
     private func untilClosed<Value: Sendable>(
         _ purpose: String, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
+        let cancellation = state.withLock { $0.cancellation }
         let endings: [CallResult<Value>] = await race(
             {
                 do { return .ended(.success(try await body())) } catch { return .ended(.failure(error)) }
             },
             {
-                await self.closing.wait()
-                return .closed(byStop: self.state.withLock { $0.isClosed })
+                await cancellation.wait()
+                return .closed(by: cancellation.isOpen ? self.state.withLock { $0.closing } : nil)
             })
-        // The caller's task was cancelled, or the manager was stopped. In both cases the body has ended.
-        var isStopped = false
+        // The caller's task or the call was cancelled. In both cases the body has ended.
+        var closing: Closing?
         for ending in endings {
             switch ending {
-            case .closed(let byStop): isStopped = byStop
+            case .closed(let reason): closing = reason
             case .ended(.success(let value)): return value
-            case .ended(.failure(let error)): throw isStopped ? Self.stopped(purpose, error: error) : error
+            case .ended(.failure(let error)):
+                throw closing.map { Self.cancelled(purpose, by: $0, cause: error) } ?? error
             }
         }
         throw CancellationError()
     }
 
     private func enter(_ purpose: String, flag: CancellationFlag) throws(LFSError) -> Int {
-        let id: Int? = state.withLock { state in
-            if state.isClosed { return nil }
+        let (id, closing) = state.withLock { state in
+            if let closing = state.closing { return (0, closing as Closing?) }
             state.lastID += 1
             state.underWay[state.lastID] = flag
-            return state.lastID
+            return (state.lastID, nil)
         }
-        guard let id else {
-            throw LFSError(.notRunning, message: "The LFSManager was stopped. Open another one to \(purpose).")
-        }
+        if let closing { throw closing.refusal(of: purpose) }
         return id
     }
 
-    private func leave(_ ids: Set<Int>) {
-        let isLast = state.withLock { state in
-            for id in ids { state.underWay[id] = nil }
-            return state.isClosed && state.underWay.isEmpty
+    private func leave(_ id: Int) {
+        openIfEnded { state in
+            state.underWay[id] = nil
+            state.callers.remove(id)
         }
-        if isLast { ended.open() }
+    }
+
+    private func openIfEnded(_ change: (inout State) -> Void) {
+        let ended = state.withLock { state in
+            change(&state)
+            let isEnded = state.closing != nil && state.underWay.keys.allSatisfy(state.callers.contains)
+            return isEnded ? state.ended : nil
+        }
+        ended?.open()
+    }
+
+    /// Refuses further calls, and lets the running ones continue. Calls that the current task is part of are not waited
+    /// for from now on.
+    func refuse(for closing: Closing) {
+        let current = Self.current
+        openIfEnded { state in
+            // A stop is final.
+            if state.closing != .stop { state.closing = closing }
+            state.callers.formUnion(current.intersection(state.underWay.keys))
+        }
     }
 
     /// Refuses further calls, and cancels the running ones without waiting for them. Calls that the current task is
     /// part of are not waited for at all. They continue when this method returns.
-    func close() {
-        let flags = state.withLock { state in
-            state.isClosed = true
-            return Array(state.underWay.values)
-        }
+    func close(for closing: Closing) {
+        refuse(for: closing)
+        let (flags, cancellation) = state.withLock { (Array($0.underWay.values), $0.cancellation) }
         for flag in flags { flag.cancel() }
-        closing.open()
-        leave(Self.current)
+        cancellation.open()
     }
 
-    /// Does the same as ``close()``, and returns when no call is running.
-    func end() async {
-        close()
-        await ended.waitThroughCancellation()
+    /// Does the same as ``close(for:)``, and returns when no call is running.
+    func end(for closing: Closing) async {
+        close(for: closing)
+        await state.withLock { $0.ended }.waitThroughCancellation()
+    }
+
+    /// Returns when calls are refused and none is running, or when the task is cancelled.
+    func waitForEnd() async { await state.withLock { $0.ended }.wait() }
+
+    /// Accepts calls again after a suspension.
+    func reopen() {
+        state.withLock { state in
+            guard state.closing == .suspension else { return }
+            state.closing = nil
+            state.callers = []
+            state.cancellation = Latch()
+            state.ended = Latch()
+        }
     }
 }

@@ -9,15 +9,17 @@ extension FileLocations {
     /// - Parameter location: the persistence location; nil for the default one in the store.
     /// - Throws: ``LFSError/Code/folderAbsent`` when the location does not exist, or when the folder in it that holds
     ///   pending files does not. Other absent places are skipped until the next search.
-    static func open(_ store: LocalStore, location: URL?, runner: BackgroundRunner) async throws -> FileLocations {
-        let paths = try await runner.read(LocationTable.paths)
+    static func open(
+        _ store: LocalStore, location: URL?, runner: BackgroundRunner, marks: BackupMarks? = nil
+    ) async throws -> FileLocations {
+        let (paths, databasePath) = try await runner.read { db in (try LocationTable.paths(db), try db.mainPath()) }
         let opened = try await BlockingPool.shared.run { _ in
             let owner = try StagingOwner(of: store)
             return FileLocations(
                 store: store, staging: try StagingArea(in: store), owner: owner,
-                known: paths.map { StagingPlace.look(at: $0, owner) })
+                known: paths.map { StagingPlace.look(at: $0, owner) }, marks: marks)
         }
-        guard let location = location?.absoluteURL.path else { return opened }
+        guard let location = try await path(of: location, databasePath: databasePath) else { return opened }
         if opened.staging(in: location) == nil { try await opened.requireFolders(in: location, runner) }
         let wasUsed = paths.contains { isFolder($0, in: location) }
         let places = try await BlockingPool.shared.run { _ in
@@ -29,6 +31,16 @@ extension FileLocations {
             try await runner.writeDurably { db in try LocationTable.add(own, db) }
         }
         return places
+    }
+
+    /// Returns the path of the option. A location in the database's container is named as the stored paths are, without
+    /// links, because SQLite reports the path of the database without links.
+    private static func path(of location: URL?, databasePath: String) async throws -> String? {
+        guard let location = location?.absoluteURL.path else { return nil }
+        return try await BlockingPool.shared.run { _ in
+            let stored = StoredPath.stored(location, databasePath: databasePath)
+            return StoredPath.path(ofStored: stored, databasePath: databasePath)
+        }
     }
 
     /// Throws an error when a known folder of the location is absent and may contain bytes. An absent folder is created

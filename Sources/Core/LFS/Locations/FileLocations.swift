@@ -14,6 +14,8 @@ final class FileLocations: InsertGuard.Holder {
         var earlier: [PreviousStoreFolder] = []
         /// The places that cannot be searched now.
         var closed: [UnavailableLocation] = []
+        /// True if no lock is held, because of a suspension or a stop.
+        var isReleased = false
     }
 
     let store: LocalStore
@@ -21,12 +23,18 @@ final class FileLocations: InsertGuard.Holder {
     let staging: StagingArea
     let inUse = ActiveReads()
     let ledger = LocalCopyIndex()
+    /// The marks for the backup of the device. Nil where the system has no such backup.
+    let marks: BackupMarks?
     private let owner: StagingOwner
     private let lists = Mutex(Lists())
 
     /// - Parameter known: the places at the paths that the database knows.
-    init(store: LocalStore, staging: StagingArea, owner: StagingOwner, known: [StagingPlace] = []) {
+    init(
+        store: LocalStore, staging: StagingArea, owner: StagingOwner, known: [StagingPlace] = [],
+        marks: BackupMarks? = nil
+    ) {
         self.store = store
+        self.marks = marks
         self.staging = staging
         self.owner = owner
         lists.withLock { $0.areas = [staging] }
@@ -43,6 +51,7 @@ final class FileLocations: InsertGuard.Holder {
         }
         store = places.store
         owner = places.owner
+        marks = places.marks
         self.staging = staging
         let known = places.lists.withLock { $0 }
         lists.withLock { lists in
@@ -74,8 +83,17 @@ final class FileLocations: InsertGuard.Holder {
         let lost = areas.filter(isLost)
         lists.withLock { lists in lists.areas.removeAll { area in lost.contains { $0 === area } } }
         let known = Set((areas.map(\.path)) + earlier.map(\.path))
-        take(paths.filter { !known.contains($0) }.map { StagingPlace.look(at: $0, owner) })
+        let isHeld = lists.withLock { !$0.isReleased }
+        take(paths.filter { !known.contains($0) }.map { StagingPlace.look(at: $0, owner, isHeld: isHeld) })
+        releaseIfNeeded()
         return !lost.isEmpty
+    }
+
+    /// Releases the areas that were added during a release.
+    private func releaseIfNeeded() {
+        guard lists.withLock({ $0.isReleased }) else { return }
+        // An area whose lock cannot be released is released by the next call, and at the latest with the process.
+        for area in areas { try? area.release() }
     }
 
     private func isLost(_ area: StagingArea) -> Bool {
@@ -224,6 +242,7 @@ final class FileLocations: InsertGuard.Holder {
     }
 
     private func noteAdded(_ id: FileID) throws(SystemError) {
+        marks?.note(id)
         guard ledger.isKept, let status = try store.status(of: id) else { return }
         ledger.add(id, byteCount: status.byteCount)
     }
@@ -247,8 +266,15 @@ final class FileLocations: InsertGuard.Holder {
         for area in taken { try area.endSweep() }
     }
 
+    /// Takes the locks again after ``release()``. The open lock is already held. Blocks the thread.
+    func hold() throws(SystemError) {
+        lists.withLock { $0.isReleased = false }
+        for area in areas where try area.isThere() { try area.hold() }
+    }
+
     /// Releases all locks, so that another manager can open the database alone.
     func release() throws(SystemError) {
+        lists.withLock { $0.isReleased = true }
         for area in areas { try area.release() }
         // Includes an area whose disk is gone.
         try staging.release()

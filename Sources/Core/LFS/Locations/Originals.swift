@@ -28,11 +28,16 @@ struct Originals: Sendable {
     ) async throws -> Finding {
         guard let original = try await original(of: file) else { return .none }
         return try await BlockingPool.shared.run { flag in
-            guard let (descriptor, isUnchanged) = try original.open() else { return Self.absence(of: original) }
-            let isKnown = isUnchanged && !readsAll
-            let isSame = try isKnown || descriptor.hasContent(byteCount: byteCount, sha256: sha256, flag)
-            if isSame { return .unchanged(descriptor) }
-            return .changed("The original \(original.shownPath) was changed after it was attached.")
+            let finding = try original.find { descriptor, isUnchanged in
+                let isKnown = isUnchanged && !readsAll
+                return try isKnown || descriptor.hasContent(byteCount: byteCount, sha256: sha256, flag)
+            }
+            switch finding {
+            case .accepted(let descriptor): return .unchanged(descriptor)
+            case .rejected:
+                return .changed("The original \(original.shownPath) was changed after it was attached.")
+            case .absent: return Self.absence(of: original)
+            }
         }
     }
 
@@ -67,7 +72,9 @@ extension Descriptor {
 
 extension OriginalFile {
     init(_ row: OriginalRow) {
-        self.init(path: row.path.bytes, device: UInt64(bitPattern: row.device), stamp: row.stamp)
+        self.init(
+            path: row.path.bytes, movedPath: row.movedPath?.bytes, device: UInt64(bitPattern: row.device),
+            stamp: row.stamp)
     }
 }
 

@@ -38,29 +38,44 @@ final class BackgroundWork: Sendable {
         self.eviction = eviction
         self.commits = commits
         gauges = QueueGauges(
-            instruments: telemetry.instruments, runner: runner, pool: pool, stop: lifecycle.stop,
-            isStopRequested: { lifecycle.isStopRequested }, clock: options.clock, wallClock: options.wallClock,
-            logger: options.logger)
+            instruments: telemetry.instruments, runner: runner, pool: pool, ending: { lifecycle.ending },
+            clock: options.clock,
+            wallClock: options.wallClock, logger: options.logger)
     }
 
     /// Works until the stop, or until the task is cancelled. When it returns, all tasks that it started have ended.
+    ///
+    /// A suspension ends the tasks, and its end starts them again.
     func run() async throws {
+        try await withTaskCancellationHandler {
+            while await lifecycle.beginPeriod() {
+                pool.reopen()
+                // The request to end it may have come before.
+                if lifecycle.isEnding { pool.stop() }
+                let result = await Result.catching { try await workThroughPeriod() }
+                lifecycle.endPeriod()
+                try result.get()
+                commits.missFiles()
+            }
+        } onCancel: {
+            requestStop()
+        }
+    }
+
+    private func workThroughPeriod() async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await self.commits.run() }
             tasks.addTask { try await self.lead() }
             tasks.addTask { await self.keepUses() }
             tasks.addTask { await self.gauges.run() }
-            tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.keepWithinPolicy() } }
-            tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.lookForCopies() } }
-            try await withTaskCancellationHandler {
-                do {
-                    while try await tasks.next() != nil {}
-                } catch {
-                    requestStop()
-                    throw error
-                }
-            } onCancel: {
+            tasks.addTask { await self.untilEnding { await self.keepWithinPolicy() } }
+            tasks.addTask { await self.untilEnding { await self.lookForCopies() } }
+            tasks.addTask { await self.untilEnding { await self.keepMarks() } }
+            do {
+                while try await tasks.next() != nil {}
+            } catch {
                 requestStop()
+                throw error
             }
         }
     }
@@ -69,20 +84,25 @@ final class BackgroundWork: Sendable {
     @discardableResult
     func requestStop() -> Bool {
         let isRunning = lifecycle.requestStop()
-        downloads.halt()
+        downloads.halt(for: .stop)
         if isRunning { pool.stop() }
         return isRunning
+    }
+
+    /// Stops taking jobs after the request of a suspension. The work that is running continues.
+    func endPeriod() {
+        if lifecycle.isRunning { pool.stop() }
     }
 
     // MARK: Local copies
 
     /// Writes recorded uses to the database, some time after the first unwritten use.
     private func keepUses() async {
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: uses.hasNotes, atMost: nil, clock: options.clock)
-            await lifecycle.stop.wait(atMost: options.useInterval, clock: options.clock)
-            // The stop writes the uses that are recorded from now on.
-            if !lifecycle.isStopRequested { await writeUses() }
+        while !lifecycle.isEnding {
+            await lifecycle.ending.wait(orFor: uses.hasNotes, atMost: nil, clock: options.clock)
+            await lifecycle.ending.wait(atMost: options.useInterval, clock: options.clock)
+            // The suspension or the stop writes the uses that are recorded from now on.
+            if !lifecycle.isEnding { await writeUses() }
         }
     }
 
@@ -98,33 +118,54 @@ final class BackgroundWork: Sendable {
 
     /// Evicts whenever a copy was added, or may be evicted.
     private func keepWithinPolicy() async {
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: places.ledger.changed, atMost: nil, clock: options.clock)
-            if !lifecycle.isStopRequested { await eviction.makeRoomIfPossible() }
+        while !lifecycle.isEnding {
+            await lifecycle.ending.wait(orFor: places.ledger.changed, atMost: nil, clock: options.clock)
+            if !lifecycle.isEnding { await eviction.makeRoomIfPossible() }
         }
     }
 
     /// Scans the folder of local copies periodically. Other processes add and remove copies too, and a copy does not
     /// stay recently used.
     private func lookForCopies() async {
-        while !lifecycle.isStopRequested {
+        while !lifecycle.isEnding {
             await eviction.refill()
             let interval = eviction.isActive ? options.evictionInterval : nil
-            await lifecycle.stop.wait(orFor: eviction.policyChanged, atMost: interval, clock: options.clock)
+            await lifecycle.ending.wait(orFor: eviction.policyChanged, atMost: interval, clock: options.clock)
+        }
+    }
+
+    /// Sets the marks of all local copies for the backup of the device, and then those of changed ones.
+    private func keepMarks() async {
+        guard let marks = places.marks else { return }
+        let (store, runner) = (places.store, runner)
+        await mark { try await marks.refreshAll(store, runner: runner) }
+        while !lifecycle.isEnding {
+            await lifecycle.ending.wait(orFor: marks.hasNotes, atMost: nil, clock: options.clock)
+            await mark { try await marks.refreshNoted(store, runner: runner) }
+        }
+    }
+
+    private func mark(_ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            if Task.isCancelled { return }
+            // The next start sets them again.
+            options.logger.notice("files not marked for the backup", metadata: ["error.message": "\(error)"])
         }
     }
 
     // MARK: The storage
 
-    /// Waits until no other process uploads for this database, then uploads until the stop.
+    /// Waits until no other process uploads for this database, then uploads until the suspension or the stop.
     private func lead() async throws {
         let lock = places.store.uploaderLock
-        while !lifecycle.isStopRequested {
+        while !lifecycle.isEnding {
             if try lock.tryLock(.exclusive) {
                 await offload()
                 return try lock.unlock()
             }
-            await lifecycle.stop.wait(atMost: options.pollInterval, clock: options.clock)
+            await lifecycle.ending.wait(atMost: options.retryInterval, clock: options.clock)
         }
     }
 
@@ -132,9 +173,8 @@ final class BackgroundWork: Sendable {
         await forgetHold()
         options.logger.debug("uploading", metadata: ["lfs.storage": "\(options.storage.capabilities.kind)"])
         await withTaskGroup(of: Void.self) { tasks in
-            let timeout = options.shutdownTimeout
-            tasks.addTask { await self.pool.run(gracePeriod: timeout) }
-            tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.deletions.run() } }
+            tasks.addTask { await self.untilOverdue { await self.pool.run(gracePeriod: nil) } }
+            tasks.addTask { await self.untilOverdue { await self.deletions.run() } }
             await tasks.waitForAll()
         }
     }
@@ -153,14 +193,22 @@ final class BackgroundWork: Sendable {
         }
     }
 
-    /// Runs the work to its end. After a stop it has the grace period to end on its own, then it is cancelled.
-    private func untilStopped(gracePeriod: Duration, _ work: @escaping @Sendable () async -> Void) async {
-        let (stop, clock) = (lifecycle.stop, options.clock)
+    /// Runs the work to its end, or cancels it when the period ends.
+    private func untilEnding(_ work: @escaping @Sendable () async -> Void) async {
+        let ending = lifecycle.ending
+        await race(work, { await ending.wait() })
+    }
+
+    /// Runs the work to its end. After a stop it has the shutdown timeout to end on its own, and during a suspension
+    /// the time of that suspension. Then it is cancelled.
+    private func untilOverdue(_ work: @escaping @Sendable () async -> Void) async {
+        let (period, stop, options) = (lifecycle.period, lifecycle.stop, options)
         await race(
             work,
+            { await period.overdue.wait() },
             {
                 await stop.wait()
-                await clock.wait(for: gracePeriod)
+                await options.clock.wait(for: options.shutdownTimeout)
             })
     }
 }

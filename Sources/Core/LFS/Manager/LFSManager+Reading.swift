@@ -80,7 +80,7 @@ extension LFSManager {
     /// }
     /// ```
     ///
-    /// - Returns: nil when the bytes are not on this device and there is no placeholder for the file.
+    /// - Returns: nil when the bytes are not on this device and ``LFSOptions/placeholder`` returns nil.
     /// - Throws: ``LFSError/Code/sourceChanged`` when the size of the local copy differs from the row.
     public func displayData(of file: FileData) async throws -> DisplayData? {
         try await LFSError.catching(about: file.id) {

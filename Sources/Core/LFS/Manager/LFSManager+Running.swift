@@ -92,8 +92,9 @@ extension LFSManager {
     private func detach() async throws {
         guard lifecycle.beginDetaching() else { return await lifecycle.waitForDetaching() }
         defer { lifecycle.endDetaching() }
-        await lifecycle.calls.end()
-        await downloads.stop()
+        await notifications?.end()
+        await lifecycle.calls.end(for: .stop)
+        await downloads.stop(for: .stop)
         await background.writeUses()
         // On the writer's own queue, because the app may hold the writer for long, and no thread of Swift's pool may
         // block.
@@ -106,7 +107,7 @@ extension LFSManager {
         } catch let error as TableError where error.code == .closed {
             // The attachments ended with the connection.
         }
-        try places.release()
+        try await suspension.release()
         hub.close()
     }
 }

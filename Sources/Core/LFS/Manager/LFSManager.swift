@@ -25,11 +25,15 @@ public final class LFSManager: Sendable {
     let hub = EventHub()
     let pool: ExecutorPool
     let journal: DatabaseJournal
+    package let loans: Loans
     let downloads: DownloadScheduler
     let uses: AccessLog
     let automaticEviction: AutomaticEviction
     let reader: FileReader
     let background: BackgroundWork
+    let suspension: Suspension
+    /// Exists with ``LFSOptions/observesSuspension``.
+    let notifications: SuspensionObserver?
     let telemetry: Telemetry
     let commits = Signal()
     let tombstones = Signal()
@@ -68,7 +72,8 @@ public final class LFSManager: Sendable {
             namespace: namespace, runner: runner, places: places, observer: observer, wallClock: wallClock,
             longestWait: options.longestWait)
         let events = PoolEvents(
-            hub: hub, ledger: places.ledger, logger: logger, wallClock: wallClock, tombstones: tombstones,
+            hub: hub, ledger: places.ledger, marks: places.marks, logger: logger, wallClock: wallClock,
+            tombstones: tombstones,
             telemetry: telemetry)
         let pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
@@ -80,7 +85,9 @@ public final class LFSManager: Sendable {
         }
         uses = AccessLog(runner: runner, wallClock: wallClock)
         let storage = Self.retrying(options.storage, options: options)
-        let readBack = ObjectVerifier(runner: runner, storage: storage, wallClock: wallClock)
+        let readBack = ObjectVerifier(
+            runner: runner, storage: storage, wallClock: wallClock,
+            onDamage: { [marks = places.marks] in marks?.note($0) })
         automaticEviction = AutomaticEviction(
             options.eviction, runner: runner, places: places, readBack: readBack, wallClock: wallClock, logger: logger)
         reader = FileReader(
@@ -91,10 +98,15 @@ public final class LFSManager: Sendable {
                 random: options.random),
             scheduler: downloads, uses: uses, eviction: automaticEviction, hub: hub, readBack: readBack,
             arrivals: PostDownloadCheck(runner), telemetry: telemetry)
+        let loans = Loans(
+            namespace: namespace, runner: runner, places: places, pool: pool, journal: journal, options: options,
+            wakeDeletions: tombstones.notify)
+        self.loans = loans
         let deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: wallClock,
-            pollInterval: options.pollInterval, pool: pool, uploading: { pool.underWayIDs },
-            withdraw: { pool.withdraw($0) }, onProgress: hub.sendRemoved, telemetry: telemetry, lifecycle: lifecycle,
+            retryInterval: options.retryInterval, pool: pool, uploading: { pool.underWayIDs },
+            withdraw: { pool.withdraw($0) }, takeBack: loans.takeBack, onProgress: hub.sendRemoved,
+            telemetry: telemetry, lifecycle: lifecycle,
             tombstones: tombstones, clock: options.clock, logger: logger)
         let commits = CommitWatch(
             options: options, lifecycle: lifecycle, observer: observer, commits: commits, tombstones: tombstones,
@@ -102,6 +114,10 @@ public final class LFSManager: Sendable {
         background = BackgroundWork(
             options: options, lifecycle: lifecycle, runner: runner, places: places, commits: commits, pool: pool,
             downloads: downloads, deletions: deletions, uses: uses, eviction: automaticEviction, telemetry: telemetry)
+        suspension = Suspension(
+            options: options, lifecycle: lifecycle, runner: runner, places: places, background: background,
+            downloads: downloads, hub: hub)
+        notifications = options.observesSuspension ? SuspensionObserver(suspension, logger: logger) : nil
     }
 
     private static func retrying(_ storage: some RemoteStorage, options: LFSOptions) -> any RemoteStorage {
@@ -118,8 +134,8 @@ public final class LFSManager: Sendable {
 
     var uploads: UploadQueue {
         UploadQueue(
-            runner: runner, pool: pool, journal: journal, hub: hub, waiting: waiting, wallClock: options.wallClock,
-            telemetry: telemetry)
+            runner: runner, pool: pool, journal: journal, hub: hub, waiting: waiting, loans: loans, marks: places.marks,
+            wallClock: options.wallClock, telemetry: telemetry)
     }
 
     var deletions: DeletionQueue {
@@ -145,6 +161,6 @@ public final class LFSManager: Sendable {
 
     private var waiting: RowWait {
         RowWait(
-            runner: runner, hub: hub, lifecycle: lifecycle, pollInterval: options.pollInterval, clock: options.clock)
+            runner: runner, hub: hub, lifecycle: lifecycle, retryInterval: options.retryInterval, clock: options.clock)
     }
 }

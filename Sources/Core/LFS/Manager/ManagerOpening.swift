@@ -29,7 +29,9 @@ struct ManagerOpening: Sendable {
         let (store, aside) = try await BlockingPool.shared.run { _ in
             let id = identity.databaseID.text
             let aside = movesAside ? try ForeignStore.moveAside(storePath, databaseID: id) : nil
-            return (try LocalStore(at: storePath, databaseID: id, generation: identity.generation), aside)
+            let store = try LocalStore(
+                at: storePath, databaseID: id, generation: identity.generation, protector: options.protector)
+            return (store, aside)
         }
         if let aside {
             options.logger.notice(
@@ -38,7 +40,9 @@ struct ManagerOpening: Sendable {
         ownsStore = try await OpenLock.take(store.openLock) { [runner] in
             try await runner.read(StateTable.isResetting)
         }
-        places = try await FileLocations.open(store, location: options.persistenceLocation, runner: runner)
+        let marks = options.backupCall.map { BackupMarks(BackupExclusion(call: $0)) }
+        places = try await FileLocations.open(
+            store, location: options.persistenceLocation, runner: runner, marks: marks)
         let count = GenerationCount(runner: runner, store: store, wallClock: options.wallClock)
         isCounted = try await isCounted(count)
         for folder in places.earlier {

@@ -4,7 +4,7 @@ public import Foundation
 public struct DisplayData: Hashable, Sendable {
     /// The bytes of the file or of its placeholder.
     public let data: Data
-    /// True if the bytes of the file are not on this device, and ``data`` stands for them.
+    /// True if the bytes of the file are not on this device, and ``data`` is shown in their place.
     public let isPlaceholder: Bool
 
     /// Creates a value, as tests and previews of an app need it.

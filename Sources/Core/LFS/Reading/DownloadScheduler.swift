@@ -31,7 +31,10 @@ final class DownloadScheduler: Sendable {
         var tasks: [Key: Task<Void, Never>] = [:]
         var askers: [Int: (key: Key, waiter: Asker)] = [:]
         var lastAsker = 0
-        var isStopped = false
+        /// The reason why further downloads are refused, after a stop or during a suspension.
+        var closing: ActiveCalls.Closing?
+        /// Opens when downloads are refused and none is running.
+        var idle = Latch()
     }
 
     private let state: Mutex<State>
@@ -52,11 +55,11 @@ final class DownloadScheduler: Sendable {
     /// Returns when the download with the key has ended, whether this call or an earlier one has begun it.
     ///
     /// - Throws: its error; `CancellationError` when the calling task was cancelled; ``LFSError/Code/notRunning`` after
-    ///   a stop.
+    ///   a stop; ``LFSError/Code/suspended``.
     func run(_ key: Key, urgency: DownloadUrgency, work: @escaping Operation) async throws {
         let waiter = Asker()
         let asker = try change { state -> Result<Int, any Error> in
-            if state.isStopped { return .failure(Self.stopped) }
+            if let closing = state.closing { return .failure(Self.refusal(for: closing)) }
             if Task.isCancelled { return .failure(CancellationError()) }
             state.lastAsker += 1
             state.askers[state.lastAsker] = (key, waiter)
@@ -89,6 +92,7 @@ final class DownloadScheduler: Sendable {
         }
         let askers = change { state -> [Asker] in
             state.tasks[key] = nil
+            if state.closing != nil, state.tasks.isEmpty { state.idle.open() }
             guard let askers = state.queue.end(key) else { return [] }
             state.work[key] = nil
             return askers.compactMap { state.askers.removeValue(forKey: $0)?.waiter }
@@ -102,7 +106,7 @@ final class DownloadScheduler: Sendable {
         let (result, before, after) = state.withLock { state in
             let before = state.queue.hasReaders
             let result = body(&state)
-            while !state.isStopped, let key = state.queue.begin() {
+            while state.closing == nil, let key = state.queue.begin() {
                 guard let work = state.work[key] else { continue }
                 state.tasks[key] = Task(executorPreference: BlockingPool.downloads) {
                     await self.perform(key, work: work)
@@ -116,24 +120,46 @@ final class DownloadScheduler: Sendable {
 
     // MARK: Stopping
 
+    /// Refuses further downloads, and lets the running ones continue.
+    func refuse(for closing: ActiveCalls.Closing) {
+        change { state in
+            // A stop is final.
+            if state.closing != .stop { state.closing = closing }
+            if state.tasks.isEmpty { state.idle.open() }
+        }
+    }
+
+    /// Returns when downloads are refused and none is running, or when the task is cancelled.
+    func waitForEnd() async { await state.withLock { $0.idle }.wait() }
+
+    /// Accepts downloads again after a suspension.
+    func reopen() {
+        change { state in
+            guard state.closing == .suspension else { return }
+            state.closing = nil
+            state.idle = Latch()
+        }
+    }
+
     /// Refuses further downloads, cancels the existing ones and resumes their callers. It does not wait for their end.
-    func halt() {
+    func halt(for closing: ActiveCalls.Closing) {
+        refuse(for: closing)
         let (tasks, askers) = change { state in
-            state.isStopped = true
             for (asker, entry) in state.askers { _ = state.queue.leave(entry.key, asker: asker) }
             defer { state.askers = [:] }
             return (Array(state.tasks.values), state.askers.values.map(\.waiter))
         }
         for task in tasks { task.cancel() }
-        for asker in askers { asker.resume(returning: .failure(Self.stopped)) }
+        for asker in askers { asker.resume(returning: .failure(Self.refusal(for: closing))) }
     }
 
-    /// Does the same as ``halt()``, and returns when no download is running.
-    func stop() async {
-        halt()
+    /// Does the same as ``halt(for:)``, and returns when no download is running.
+    func stop(for closing: ActiveCalls.Closing) async {
+        halt(for: closing)
         for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
     }
 
-    private static let stopped = LFSError(
-        .notRunning, message: "The LFSManager was stopped. Open another one to download files from the storage.")
+    private static func refusal(for closing: ActiveCalls.Closing) -> LFSError {
+        closing.refusal(of: "download files from the storage")
+    }
 }

@@ -111,6 +111,7 @@ struct FileReader: Sendable {
             throw failure
         }
         uses.noteUse(of: file.id)
+        places.marks?.note(file.id)
         hub.send(.downloaded(file.id, byteCount: file.byteCount))
         hub.endDownload(id, ending: .complete(byteCount: file.byteCount))
     }

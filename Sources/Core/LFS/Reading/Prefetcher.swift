@@ -66,7 +66,7 @@ struct Prefetcher: Sendable {
             return nil
         } catch is CancellationError {
             throw CancellationError()
-        } catch let error as LFSError where error.code == .notRunning || error.code == .noSpace {
+        } catch let error as LFSError where [.notRunning, .suspended, .noSpace].contains(error.code) {
             throw error
         } catch {
             if Task.isCancelled { throw CancellationError() }

@@ -62,6 +62,8 @@ public struct LFSError: LocalizedError, Sendable, CustomStringConvertible {
 
         /// The manager was stopped, or has not been started.
         public static let notRunning = Code(rawValue: "notRunning")
+        /// The manager is suspended, or the connection to the database is.
+        public static let suspended = Code(rawValue: "suspended")
         /// The database has no such file.
         public static let unknownFile = Code(rawValue: "unknownFile")
         /// This device made the file, but no longer has its bytes.
@@ -143,6 +145,17 @@ extension LFSError {
         about fileID: FileID? = nil, _ body: () async throws -> Result
     ) async throws -> Result {
         do { return try await body() } catch { throw wrapping(error, fileID: fileID) }
+    }
+
+    /// - Parameter purpose: the purpose of the refused call, as an infinitive.
+    static func suspended(_ purpose: String) -> LFSError {
+        LFSError(
+            .suspended, message: "The LFSManager is suspended. Call resumeFromSuspension() before you \(purpose).")
+    }
+
+    /// - Parameter purpose: the purpose of the refused call, as an infinitive.
+    static func stopped(_ purpose: String) -> LFSError {
+        LFSError(.notRunning, message: "The LFSManager was stopped. Open another one to \(purpose).")
     }
 
     static func unknown(_ id: FileID) -> LFSError {

@@ -1,6 +1,6 @@
 public import Foundation
 public import LFSStorage
-import LFSSystem
+public import LFSSystem
 import LFSTransfer
 public import Logging
 
@@ -40,10 +40,10 @@ public struct LFSOptions: Sendable {
     /// Prefetching uses the slots that readers leave free. A small file that has arrived and waits for the disk does
     /// not count, so that the next download can start.
     public var maxDownloads = 6
-    /// The delays between attempts. They double, with full jitter.
+    /// The delays between attempts. After n failures it is a random part of 100 ms × 2^(n−1), at most 60 s.
     public var backoff = Backoff()
     /// The longest delay that the storage may request (Retry-After). The default is one hour. A refused deletion is
-    /// retried at this interval. `S3Storage` reduces a requested delay of more than a day to a day.
+    /// retried at this interval. Storages over HTTP reduce a requested delay of more than a day to a day.
     package var maxRetryAfter = Duration.seconds(3_600)
     /// The time for which a file that was made and never inserted stays in the persistence location after the end of
     /// its process. The default is 24 hours.
@@ -57,10 +57,26 @@ public struct LFSOptions: Sendable {
     /// Changes by other processes, and copies that were kept because of their age or a request, are checked every few
     /// minutes.
     public var eviction = EvictionPolicy()
+    /// The protection of files on a locked Apple device; nil leaves it to the system. The default is class C: files can
+    /// be read after the device was unlocked once since its start, so that uploads continue while it is locked.
+    ///
+    /// It concerns files that are made, moved or downloaded from now on. It has no effect on other systems, and none on
+    /// the database, whose files the app protects.
+    public var fileProtection: FileProtection? = .completeUntilFirstUserAuthentication
     /// The time for which running uploads may continue after a stop before they return to the queue. The default is 10
     /// seconds.
     public var shutdownTimeout = Duration.seconds(10)
+    /// True if GRDB's notifications `Database.suspendNotification` and `Database.resumeNotification` suspend and resume
+    /// the manager. The default is false.
+    ///
+    /// The notification leaves no time for running uploads, and the posting code does not wait for the locks. If the
+    /// app can wait, call ``LFSManager/suspend(finishingWithin:)`` before it posts the notification.
+    public var observesSuspension = false
     /// The interval of the checks for changes by other processes and for a free upload lock. The default is one second.
+    ///
+    /// Zero saves the energy of these checks, for a database that no other process and no other connection changes. The
+    /// app's own commits are noticed at once in any case. Without checks, a change of the device's clock is noticed
+    /// with the next commit.
     public var pollInterval = Duration.seconds(1)
     /// Returns the bytes to show in place of a file that is not on this device, such as a grey picture; nil for none.
     /// ``LFSManager/displayData(of:)-(FileData)`` calls it, from any thread. The default is nil: no placeholders.
@@ -83,11 +99,21 @@ public struct LFSOptions: Sendable {
     /// an endless wait.
     var withinBounds: LFSOptions {
         var options = self
-        options.pollInterval = max(pollInterval, .milliseconds(10))
+        if pollInterval != .zero { options.pollInterval = max(pollInterval, .milliseconds(10)) }
         options.maxDownloads = max(maxDownloads, 1)
         // An upload has its file open, and a connection or another file.
         options.maxExecutors = max(min(maxExecutors, OpenFileLimit.share / 2), 1)
         return options
+    }
+
+    /// The interval of the checks for foreign changes; nil for none.
+    var checkInterval: Duration? { pollInterval == .zero ? nil : pollInterval }
+    /// The interval of repeated attempts while something waits, such as for the lock of another process.
+    var retryInterval: Duration { checkInterval ?? .seconds(1) }
+
+    var protector: FileProtector? {
+        guard let fileProtection, let protectionCall else { return nil }
+        return FileProtector(fileProtection, call: protectionCall)
     }
 
     /// The longest possible delay of an upload. A longer delay was set before the clock was set back.
@@ -96,6 +122,9 @@ public struct LFSOptions: Sendable {
     /// The sources of time and randomness, which tests replace.
     package var clock: any Clock<Duration> = ContinuousClock()
     package var wallClock: @Sendable () -> Date = { Date() }
+    /// The calls of the system for protection and backup, which tests replace. Nil where the system has none.
+    package var protectionCall = FileProtector.systemCall
+    package var backupCall = BackupExclusion.systemCall
     /// The maximum time before a use of a local copy is written to the database.
     package var useInterval = Duration.seconds(60)
     /// The interval of scans of the folder of local copies, when ``eviction`` has a limit.

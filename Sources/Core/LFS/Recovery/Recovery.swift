@@ -3,7 +3,7 @@ import LFSDatabase
 import LFSFiles
 import LFSSystem
 
-/// The repair of a database when it is opened: files between commit and promotion, and orphans.
+/// The repair of a database when it is opened: files between commit and promotion, orphans, and jobs without a file.
 struct Recovery: Sendable {
     let runner: BackgroundRunner
     let places: FileLocations
@@ -26,9 +26,9 @@ struct Recovery: Sendable {
         let age = try await orphans.age(gracePeriod, now: wallClock())
         let places = places
         let swept = try await BlockingPool.shared.run { _ in sweeps ? try places.beginSweep() : [] }
-        // First, because it frees space.
-        if sweeps { try await sweepIncoming() }
         let result = await Result.catching {
+            // First, because it frees space.
+            if sweeps { try await sweepIncoming() }
             try await Promoter(runner: runner, places: places).promoteAll { area, file in
                 if age.isOver(file), swept.contains(where: { $0 === area }) { try area.remove(file.id) }
             }
@@ -36,6 +36,7 @@ struct Recovery: Sendable {
         // Also after an error, because other processes wait for these locks.
         try await BlockingPool.shared.run { _ in try places.endSweep(swept) }
         try result.get()
+        if sweeps { try await removeOrphanedJobs() }
     }
 
     /// Returns whether the store has a file whose row was committed after the last row of this database. The database
@@ -66,6 +67,12 @@ struct Recovery: Sendable {
             if status?.isRegularFile == true { return true }
         }
         return false
+    }
+
+    /// Removes jobs without a file, which never start and would count as pending for ever.
+    private func removeOrphanedJobs() async throws {
+        guard try await runner.read(JobTable.hasOrphan) else { return }
+        try await runner.write { db in try JobTable.removeOrphans(db) }
     }
 
     /// Removes the remains of unfinished downloads and copies. A download that can be resumed is kept while its row

@@ -18,8 +18,8 @@ struct FailureCode: Hashable, Sendable {
 
     private static func name(of error: any Error) -> String {
         switch LFSError.wrapping(error) {
-        // Thrown after a stop.
-        case let error as LFSError where error.code == .notRunning: cancelled.name
+        // Thrown after a stop and during a suspension.
+        case let error as LFSError where [.notRunning, .suspended].contains(error.code): cancelled.name
         case let error as LFSError: (error.cause as? StorageError)?.code.rawValue ?? error.code.rawValue
         default: StorageError.Code.unknown.rawValue
         }

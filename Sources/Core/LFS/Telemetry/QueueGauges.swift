@@ -29,7 +29,7 @@ final class QueueChange: Sendable {
     #endif
 }
 
-/// A reporter of the state of the upload queue, from a start to a stop.
+/// A reporter of the state of the upload queue, during the background work.
 ///
 /// It reads the database after a change, at most once a second. Between reads only the age of the oldest file changes,
 /// which needs no read. When no file is pending, it reports no age either. Without a metrics backend, or without the
@@ -38,9 +38,8 @@ struct QueueGauges: Sendable {
     let instruments: Instruments
     let runner: BackgroundRunner
     let pool: ExecutorPool
-    /// Opens when a stop is requested.
-    let stop: Latch
-    let isStopRequested: @Sendable () -> Bool
+    /// Returns the latch that opens when the reports have to end.
+    let ending: @Sendable () -> Latch
     let clock: any Clock<Duration>
     let wallClock: @Sendable () -> Date
     let logger: Logger
@@ -56,7 +55,7 @@ struct QueueGauges: Sendable {
     func run() async {
         guard instruments.areHeard else { return }
         var oldest: Date?
-        while !isStopRequested() {
+        while !ending().isOpen {
             let start = ContinuousClock.now
             do {
                 let backlog = try await runner.read(JobTable.backlog)
@@ -70,7 +69,7 @@ struct QueueGauges: Sendable {
             reportAge(of: oldest)
             let share = (ContinuousClock.now - start) * Self.share
             let pause = min(max(Self.shortestInterval, share), Self.longestInterval)
-            await stop.wait(atMost: pause, clock: clock)
+            await ending().wait(atMost: pause, clock: clock)
             await waitForChange(oldest)
         }
         instruments.report(executors: 0)
@@ -78,9 +77,9 @@ struct QueueGauges: Sendable {
 
     private func waitForChange(_ oldest: Date?) async {
         let change = instruments.queueChange
-        while !isStopRequested(), !change.take() {
+        while !ending().isOpen, !change.take() {
             let interval = oldest == nil ? nil : Self.ageInterval
-            await stop.wait(orFor: change.signal, atMost: interval, clock: clock)
+            await ending().wait(orFor: change.signal, atMost: interval, clock: clock)
             reportAge(of: oldest)
         }
     }

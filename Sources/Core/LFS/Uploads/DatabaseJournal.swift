@@ -58,7 +58,7 @@ final class DatabaseJournal: TransferJournal {
             return (rows, next)
         }
         var usable: [JobRow] = []
-        var unusable: [(place: DatabaseValue, StorageError)] = []
+        var unusable: [(bytes: DatabaseValue, StorageError)] = []
         for row in rows {
             switch row.record {
             case .success(let job):
@@ -67,7 +67,8 @@ final class DatabaseJournal: TransferJournal {
                 unusable.append((row.place, StorageError(.invalidRequest, message: error.message, cause: error)))
             }
         }
-        if !unusable.isEmpty, try await fail(unusable) {
+        if !unusable.isEmpty {
+            try await fail(unusable)
             return try await page(lane, limit: limit, excluding: held)
         }
         var jobs: [TransferJob] = []
@@ -83,8 +84,11 @@ final class DatabaseJournal: TransferJournal {
     private func check(_ job: TransferJob, looks: Int) async throws -> UploadDecision {
         guard let content = try await currentContent(of: job) else { return .skip(.notPending) }
         let id = job.id
-        if let original = content.original, let file = try await unchanged(original) {
-            return try upload(job, of: file, content: content)
+        if let original = content.original {
+            if let bytes = try await keptBytes(of: job, original: original) {
+                return .upload(source(of: bytes, content: content))
+            }
+            if let file = try await unchanged(original) { return try upload(job, of: file, content: content) }
         }
         // If the disk is gone, the system may still have its names and the parts that were read in its cache.
         if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
@@ -117,6 +121,25 @@ final class DatabaseJournal: TransferJournal {
         } catch {
             if error.isRetryable { throw error }
             return .fail(error)
+        }
+    }
+
+    /// Returns the bytes that were read when the original was attached, if they are kept and it is unchanged.
+    private func keptBytes(of job: TransferJob, original: OriginalFile) async throws -> [UInt8]? {
+        guard let bytes = places.staging.originalBytes.take(job.id), bytes.count == job.byteCount else { return nil }
+        return try await BlockingPool.uploads.run { _ in
+            do { return try original.isUnchanged() ? bytes : nil } catch is SystemError { return nil }
+        }
+    }
+
+    private func source(of bytes: [UInt8], content: TransferJob.Content) -> UploadSource {
+        UploadSource(
+            byteCount: Int64(bytes.count), sha256: content.sha256, crc64: content.crc64,
+            contentType: content.contentType, name: content.name
+        ) { buffer, offset in
+            let rest = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+            buffer.copyBytes(from: rest)
+            return rest.count
         }
     }
 
@@ -190,12 +213,10 @@ final class DatabaseJournal: TransferJournal {
     // MARK: Writing
 
     /// Marks rows as failed that another program has written and that cannot be uploaded, so that others can continue.
-    /// Returns whether the number of such rows has decreased.
-    private func fail(_ rows: [(place: DatabaseValue, StorageError)]) async throws -> Bool {
+    private func fail(_ rows: [(bytes: DatabaseValue, StorageError)]) async throws {
         try await runner.write { db in
-            try rows.reduce(false) { hasFailed, row in
-                let (place, error) = row
-                return try JobTable.fail(place, code: error.code.rawValue, message: error.message, db) || hasFailed
+            for (bytes, error) in rows {
+                try JobTable.fail(bytes: bytes, code: error.code.rawValue, message: error.message, db)
             }
         }
     }
@@ -274,7 +295,7 @@ private struct OutcomeRecord {
         // The row was deleted during the upload, so the new object must be deleted too. Its tombstone has waited for
         // that. Without a tombstone the row was not deleted: an older copy of the database was restored during the
         // upload.
-        try TombstoneTable.removeAgain(id, db)
+        try TombstoneTable.makeDueAgain(id, db)
         return false
     }
 }

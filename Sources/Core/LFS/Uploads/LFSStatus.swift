@@ -33,8 +33,8 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     /// - Throws: the error of GRDB, for example for a database without the LFS tables.
     public init(_ db: Database) throws {
         files = try FileTable.count(db)
-        remote = try FileTable.remoteCount(db)
-        local = files - remote
+        local = try FileTable.localCount(db)
+        remote = files - local
         failed = try JobTable.count(.failed, db)
         cancelled = try JobTable.count(.cancelled, db)
         pendingBytes = try JobTable.queuedByteCount(db)
@@ -78,9 +78,10 @@ public struct UploadSummary: Hashable, Sendable {
     public var failures: [UploadFailure]
 
     init(_ db: Database) throws {
-        pending = try JobTable.count(.queued, db)
+        pending = try JobTable.queuedCount(db)
         failed = try JobTable.count(.failed, db)
-        failures = try JobTable.failures(limit: 1_000, db).map { UploadFailure(try $0.record.get()) }
+        // A row with an unreadable id belongs to no file.
+        failures = try JobTable.failures(limit: 1_000, db).compactMap(\.readable).map(UploadFailure.init)
     }
 }
 

@@ -24,6 +24,8 @@ struct ObjectVerifier: Sendable {
     /// The storage, with retries.
     let storage: any RemoteStorage
     let wallClock: @Sendable () -> Date
+    /// Receives a file whose object was recorded as damaged.
+    var onDamage: @Sendable (FileID) -> Void = { _ in }
 
     /// - Returns: the outcome, and the number of bytes read.
     /// - Throws: an error when the database fails.
@@ -69,6 +71,7 @@ struct ObjectVerifier: Sendable {
     func noteDamage(of id: FileID, _ reason: String) async throws {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in try JobTable.noteDamage(of: id, reason, now: now, db) }
+        onDamage(id)
     }
 
     /// Records an object as damaged if the error of its download, after all retries, means that.

@@ -10,6 +10,8 @@ struct UploadQueue: Sendable {
     let journal: DatabaseJournal
     let hub: EventHub
     let waiting: RowWait
+    let loans: Loans
+    let marks: BackupMarks?
     let wallClock: @Sendable () -> Date
     let telemetry: Telemetry
 
@@ -60,6 +62,7 @@ struct UploadQueue: Sendable {
     func queue(_ id: FileID) async throws {
         let now = now
         try await runner.write { db in try JobTable.queue(id, now: now, db) }
+        marks?.note(id)
         noteChange()
     }
 
@@ -71,6 +74,7 @@ struct UploadQueue: Sendable {
         hub.send(.cancelled(id))
         hub.ringWaiters()
         telemetry.noteQueueChange()
+        _ = try await loans.takeBack([id])
     }
 
     private func noteChange() {

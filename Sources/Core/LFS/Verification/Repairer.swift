@@ -55,7 +55,7 @@ struct Repairer: Sendable {
             return .failed(error.message)
         } catch let error as FileError where error.code != .wrongStore {
             return .failed(error.message)
-        } catch let error as LFSError where ![.wrongStore, .cancelled, .notRunning].contains(error.code) {
+        } catch let error as LFSError where ![.wrongStore, .cancelled, .notRunning, .suspended].contains(error.code) {
             return .failed(error.message)
         } catch let error as SystemError {
             return .failed("\(error)")
@@ -80,6 +80,7 @@ struct Repairer: Sendable {
                 try JobTable.noteDamage(of: id, message, now: now, db)
             }
         }
+        places.marks?.note(id)
     }
 
     /// Replaces a damaged local copy with the correct bytes from the storage.

@@ -17,11 +17,12 @@ package enum OwnerlessFileTable {
     ///   - now: milliseconds since 1970.
     ///   - furthest: the latest time to which a deletion can be delayed, in milliseconds since 1970.
     package static func due(now: Int64, furthest: Int64, limit: Int, _ db: Database) throws -> [Note] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: "SELECT id, fileID FROM main.lfs_disowned WHERE notBefore <= ? OR notBefore > ? LIMIT ?"),
-            arguments: [now, furthest, limit]
-        ).map { row in
+        // Another program can have written a value that is not an id. It identifies no file, and blocks no other row.
+        let sql = """
+            SELECT id, coalesce(CAST(\(FileTable.whole("fileID")) AS TEXT), '') AS fileID FROM main.lfs_disowned
+            WHERE notBefore <= ? OR notBefore > ? LIMIT ?
+            """
+        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [now, furthest, limit]).map { row in
             let checked = CheckedRow(row, of: name)
             return Note(id: try checked.value("id"), fileID: try checked.value("fileID"))
         }

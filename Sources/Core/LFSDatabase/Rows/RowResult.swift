@@ -3,7 +3,7 @@ import LFSSystem
 
 /// A row, or the error of an unreadable one, so that a page can continue after it.
 package struct RowResult<Record: FetchableRecord>: FetchableRecord {
-    /// The first column as stored. The next page starts after it.
+    /// The first column as stored. A page continues after it, or a statement finds an unreadable row by it.
     package let place: DatabaseValue
     package let record: Result<Record, TableError>
 

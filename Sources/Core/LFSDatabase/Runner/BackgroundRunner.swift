@@ -8,8 +8,9 @@ import Synchronization
 /// Between two transactions the writer's queue is free for the host. No call waits for the network. A write that has
 /// started is not cancelled with its task, because other writes may share the transaction.
 ///
-/// A full disk throws ``TableError/Code/noSpace``, a connection that cannot write ``TableError/Code/readOnly``, and a
-/// closed one ``TableError/Code/closed``. Other errors of the database are passed on unchanged.
+/// A full disk throws ``TableError/Code/noSpace``, a connection that cannot write ``TableError/Code/readOnly``, a
+/// suspended one ``TableError/Code/suspended``, and a closed one ``TableError/Code/closed``. Other errors of the
+/// database are passed on unchanged.
 ///
 /// The writer waits for the locks of other connections. If the host has set no busy mode, the runner sets a timeout
 /// before it first uses the writer. The readers of a pool have a timeout by GRDB's default.
@@ -165,8 +166,8 @@ package final class BackgroundRunner: Sendable {
         }
     }
 
-    /// Converts the error of a full disk or a read-only connection to a `TableError`. Returns any other error
-    /// unchanged.
+    /// Converts the error of a full disk, or of a read-only or suspended connection, to a `TableError`. Returns any
+    /// other error unchanged.
     private static func wording(_ error: any Error) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         if error.isNoSpace {
@@ -178,6 +179,7 @@ package final class BackgroundRunner: Sendable {
         if error.resultCode == .SQLITE_READONLY, error.extendedResultCode != .SQLITE_READONLY_DBMOVED {
             return TableError.readOnly(cause: error)
         }
+        if error.isSuspension { return TableError.suspended(cause: error) }
         return error
     }
 
@@ -245,6 +247,9 @@ package final class BackgroundRunner: Sendable {
 }
 
 extension DatabaseError {
+    /// True for a statement that GRDB has refused because the connection is suspended. GRDB has no code for it.
+    fileprivate var isSuspension: Bool { resultCode == .SQLITE_ABORT && message == "Database is suspended" }
+
     /// True for a full disk. The second code means that the disk has no page left to extend the shared-memory index of
     /// the log.
     package var isNoSpace: Bool {

@@ -73,8 +73,11 @@ package struct DatabaseIdentity: Sendable {
 }
 
 extension Database {
+    /// SQL with the present path of the database file. SQLite computes it once per statement.
+    static let mainPathSQL = "(SELECT file FROM pragma_database_list WHERE name = 'main')"
+
     /// Returns the path of the database file. Empty for a database in memory.
     package func mainPath() throws -> String {
-        try String.fetchOne(self, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
+        try String.fetchOne(cachedStatement(sql: "SELECT \(Self.mainPathSQL)")) ?? ""
     }
 }

@@ -59,6 +59,7 @@ package enum ResetRows {
             try FileTable.deleteAll(db)
         }
         try TombstoneTable.removeAllButKept(db)
+        try LoanTable.removeAllButDeleted(db)
         try JobTable.removeAll(db)
         try CopyTable.removeAll(db)
         try OwnerlessFileTable.removeAll(db)

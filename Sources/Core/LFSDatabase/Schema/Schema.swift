@@ -4,10 +4,11 @@ import LFSSystem
 /// The tables that LFS adds to the host's database, and their migrations.
 package enum Schema {
     /// The version that this code reads and writes. `lfs_state.schemaVersion` contains a database's version.
-    static let version = 3
+    static let version = 5
     /// All migrations in order.
     static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [
         ("lfs.v1", create), ("lfs.v2", addSources), ("lfs.v3", addOriginals),
+        ("lfs.v4", addRelativePathsAndIndex), ("lfs.v5", addLoans),
     ]
     /// The prefix of the identifiers of all LFS migrations.
     static let migrationPrefix = "lfs.v"

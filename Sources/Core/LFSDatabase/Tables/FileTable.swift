@@ -14,6 +14,11 @@ package enum FileTable {
     static func isRemote(_ id: String) -> String {
         "EXISTS (SELECT 1 FROM lfs_file WHERE id = \(id) AND status = 'remote')"
     }
+    /// Returns an SQL expression for the bytes of an id, which find a row whatever its id contains.
+    static func bytes(_ id: String) -> String { "CAST(\(id) AS BLOB)" }
+    /// Returns an SQL expression for an id, or NULL for one with a NUL. GRDB reads a text up to its first NUL, and that
+    /// part can be the id of another file.
+    static func whole(_ id: String) -> String { "iif(instr(\(id), char(0)) = 0, \(id), NULL)" }
     /// Returns the SQL that joins the row to a table with a column `fileID`.
     static func joined(to alias: String) -> String { "JOIN lfs_file f ON f.id = \(alias).fileID" }
 
@@ -47,8 +52,8 @@ package enum FileTable {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_file") ?? 0
     }
 
-    package static func remoteCount(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_file WHERE status = 'remote'") ?? 0
+    package static func localCount(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_file WHERE status = 'local'") ?? 0
     }
 
     package static func hasRemote(_ db: Database) throws -> Bool {

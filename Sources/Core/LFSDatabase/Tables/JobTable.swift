@@ -41,6 +41,10 @@ package enum JobTable {
     static func isInTrouble(_ id: String) -> String {
         "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = \(id) AND (state <> 'queued' OR replacesObject = 1))"
     }
+    /// Returns an SQL condition that is true if a file's upload is lent until a time.
+    static func isLent(_ id: String, until: String) -> String {
+        "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = \(id) AND state = 'queued' AND notBefore = \(until))"
+    }
     static func isNotedAsLost(_ id: String) -> String {
         "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = \(id) AND state = 'failed' AND errorCode = '\(lostCode)')"
     }
@@ -54,8 +58,10 @@ package enum JobTable {
     // MARK: The queue
 
     private static let uploads = """
-        SELECT j.fileID, f.key, f.byteCount, f.sha256, f.crc64, f.contentType, f.name, j.attempts, j.checkpoint,
-            j.errorCode, j.sentBytes, j.sentSince, j.replacesObject, j.notBefore, \(OriginalTable.columns)
+        SELECT \(FileTable.bytes("j.fileID")), \(FileTable.whole("j.fileID")) AS fileID,
+            f.key, f.byteCount, f.sha256, f.crc64, f.contentType, f.name,
+            j.attempts, j.checkpoint, j.errorCode, j.sentBytes, j.sentSince, j.replacesObject, j.notBefore,
+            \(OriginalTable.columns)
         FROM lfs_job j \(FileTable.joined(to: "j")) \(OriginalTable.joined(to: "j"))
         WHERE j.state = 'queued' AND j.lane = ?
         """
@@ -87,8 +93,15 @@ package enum JobTable {
         return try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [lane, now, furthest])
     }
 
+    /// The queued jobs. A job without a file never starts and is left out. Only another program can have written it.
+    private static let queued = "FROM lfs_job j \(FileTable.joined(to: "j")) WHERE j.state = 'queued'"
+
     package static func hasQueued(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_job WHERE state = 'queued')") ?? false
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(queued))") ?? false
+    }
+
+    package static func queuedCount(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) \(queued)") ?? 0
     }
 
     package static func count(_ state: State, _ db: Database) throws -> Int {
@@ -189,6 +202,15 @@ package enum JobTable {
         try db.cachedStatement(sql: sql).execute(arguments: [id, notBefore])
     }
 
+    /// Changes the time before which an upload does not start, without an attempt.
+    ///
+    /// - Returns: false if the job was queued again in the meantime, or does not wait any more.
+    static func postpone(_ job: Attempt, until notBefore: Int64, _ db: Database) throws -> Bool {
+        let sql = "UPDATE lfs_job SET notBefore = ? WHERE fileID = ? AND state = 'queued' AND notBefore = ?"
+        try db.cachedStatement(sql: sql).execute(arguments: [notBefore, job.id, job.turn])
+        return db.changesCount > 0
+    }
+
     package static func cancel(_ id: FileID, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE lfs_job SET state = 'cancelled' WHERE fileID = ? AND state = 'queued'", arguments: [id])
@@ -231,19 +253,20 @@ package enum JobTable {
 
     /// Gives up the upload of a row that another program has written in an unusable form.
     ///
-    /// - Parameter place: the first column of the row as stored.
-    /// - Returns: false if no row was found with this value, which happens for text with a NUL.
-    package static func fail(_ place: DatabaseValue, code: String, message: String, _ db: Database) throws -> Bool {
+    /// - Parameter bytes: the bytes of its id.
+    package static func fail(bytes: DatabaseValue, code: String, message: String, _ db: Database) throws {
         let sql = """
             UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
-            WHERE fileID = ? AND state = 'queued'
+            WHERE \(FileTable.bytes("fileID")) = ? AND state = 'queued'
             """
-        try db.execute(sql: sql, arguments: [code, message, place])
-        return db.changesCount > 0
+        try db.execute(sql: sql, arguments: [code, message, bytes])
     }
 
+    /// Saves the checkpoint of a running upload. If the row was deleted in the meantime, the tombstone gets it, so that
+    /// the deletion can abandon the upload.
     package static func save(checkpoint: Data, of id: FileID, _ db: Database) throws {
         try db.execute(sql: "UPDATE lfs_job SET checkpoint = ? WHERE fileID = ?", arguments: [checkpoint, id])
+        if db.changesCount == 0 { try TombstoneTable.save(checkpoint: checkpoint, of: id, db) }
     }
 
     package static func remove(_ id: FileID, _ db: Database) throws {
@@ -257,6 +280,17 @@ package enum JobTable {
         try db.cachedStatement(sql: sql).execute(arguments: [id])
     }
 
+    /// Returns true if there is a job without a file.
+    package static func hasOrphan(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_job WHERE \(isOrphan))") ?? false
+    }
+
+    package static func removeOrphans(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_job WHERE \(isOrphan)")
+    }
+
+    private static let isOrphan = "NOT \(FileTable.contains("lfs_job.fileID"))"
+
     static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM lfs_job") }
 
     // MARK: Failures
@@ -265,7 +299,10 @@ package enum JobTable {
     package static func failures(limit: Int, _ db: Database) throws -> [RowResult<JobFailure>] {
         try RowResult.fetchAll(
             db,
-            sql: "SELECT fileID, errorCode, errorMessage FROM lfs_job WHERE state = 'failed' ORDER BY fileID LIMIT ?",
+            sql: """
+                SELECT \(FileTable.whole("fileID")) AS fileID, errorCode, errorMessage FROM lfs_job
+                WHERE state = 'failed' ORDER BY lfs_job.fileID LIMIT ?
+                """,
             arguments: [limit])
     }
 

@@ -20,8 +20,9 @@ package enum TombstoneTable {
     ) throws -> [RowResult<Tombstone>] {
         let state = withoutStorage ? "AND (state = 'pending' OR removesObject = 0)" : ""
         let sql = """
-            SELECT * FROM lfs_tombstone WHERE isHeld = 0 AND (notBefore <= ? OR notBefore > ?) \(state)
-            ORDER BY notBefore, fileID LIMIT ?
+            SELECT \(FileTable.bytes("fileID")), \(FileTable.whole("fileID")) AS fileID, lfs_tombstone.*
+            FROM lfs_tombstone WHERE isHeld = 0 AND (notBefore <= ? OR notBefore > ?) \(state)
+            ORDER BY notBefore, lfs_tombstone.fileID LIMIT ?
             """
         return try RowResult.fetchAll(db, sql: sql, arguments: [now, furthest, limit])
     }
@@ -93,22 +94,28 @@ package enum TombstoneTable {
             arguments: [notBefore, reason, id])
     }
 
-    /// Delays a deletion whose row cannot be read.
+    /// Delays a deletion whose row cannot be read. It counts as one attempt, whatever its row says.
     ///
-    /// - Parameter place: the first column of the row as stored.
-    package static func putOffUnreadable(
-        _ place: DatabaseValue, until notBefore: Int64, reason: String, _ db: Database
+    /// - Parameter bytes: the bytes of its id.
+    package static func putOff(
+        bytes: DatabaseValue, until notBefore: Int64, reason: String, _ db: Database
     ) throws {
-        try db.execute(
-            sql: "UPDATE lfs_tombstone SET notBefore = ?, errorMessage = ? WHERE fileID = ?",
-            arguments: [notBefore, reason, place])
+        let sql = """
+            UPDATE lfs_tombstone SET attempts = 1, notBefore = ?, errorMessage = ?
+            WHERE \(FileTable.bytes("fileID")) = ?
+            """
+        try db.execute(sql: sql, arguments: [notBefore, reason, bytes])
     }
 
     /// Requests the deletion of an object again, because an upload of the deleted file has just recreated it. Does
     /// nothing for a file without a tombstone, which was not deleted.
-    package static func removeAgain(_ id: FileID, _ db: Database) throws {
+    package static func makeDueAgain(_ id: FileID, _ db: Database) throws {
         let sql = "UPDATE lfs_tombstone SET state = 'pending', notBefore = 0 WHERE fileID = ?"
         try db.cachedStatement(sql: sql).execute(arguments: [id])
+    }
+
+    static func save(checkpoint: Data, of id: FileID, _ db: Database) throws {
+        try db.execute(sql: "UPDATE lfs_tombstone SET checkpoint = ? WHERE fileID = ?", arguments: [checkpoint, id])
     }
 
     /// Makes a deletion due now and resets its attempts to zero.

@@ -1,6 +1,6 @@
-import LFSSystem
+package import LFSSystem
 
-/// The removal of the store's cache by a reset.
+/// The removal of the store's cache by a reset, and what can be made again.
 extension LocalStore {
     /// The result of trying to lock the cache of a store before its removal.
     package enum CacheHold: Sendable {
@@ -30,5 +30,14 @@ extension LocalStore {
         guard case .held(let cache) = hold else { return }
         try cache.removeEverything()
         try cache.directory.synchronize()
+    }
+
+    /// Returns the paths of the folders and files whose bytes can be downloaded or made again.
+    package func renewablePaths() throws(SystemError) -> [String] {
+        var paths = [incoming.path]
+        for name in [CacheFolder.name, Self.spareName] where try directory.status(of: name) != nil {
+            paths.append(directory.child(name))
+        }
+        return paths
     }
 }

@@ -69,7 +69,9 @@ struct Ingest: Sendable {
     }
 
     private func read(_ original: OriginalSource, flag: CancellationFlag) async throws -> IngestedFile {
-        try await BlockingPool.shared.run(watching: flag) { flag in try original.read(as: id, flag, onProgress) }
+        try await BlockingPool.shared.run(watching: flag) { flag in
+            try original.read(as: id, keepingIn: area.originalBytes, flag, onProgress)
+        }
     }
 
     /// Runs the whole ingest on one thread.

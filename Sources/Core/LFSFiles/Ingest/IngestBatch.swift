@@ -122,7 +122,9 @@ private final class IngestBatch: Sendable {
 
     private func read(_ original: OriginalSource, at index: Int, flag: CancellationFlag) throws -> Outcome {
         do {
-            return .success(try original.read(as: requests[index].id, flag, Meter(onProgress).note))
+            return .success(
+                try original.read(
+                    as: requests[index].id, keepingIn: area.originalBytes, flag, Meter(onProgress).note))
         } catch is CancellationError {
             throw CancellationError()
         } catch {

@@ -94,14 +94,19 @@ struct IngestMove: Sendable {
             try source.file.setMode(0o600)
             try source.file.synchronizeBeforeFolder()
             after = try source.file.status()
-            let renamed = try area.directory.status(of: id.text)
-            guard renamed?.inode == after.inode else { throw SourceFile.changed(path) }
+            guard try area.directory.contains(after, named: id.text) else { throw SourceFile.changed(path) }
             try sync(area.directory)
         } catch {
             throw FileError.keeping(error, at: area.path)
         }
         guard after.modified == source.before.modified, after.byteCount == source.before.byteCount else {
             throw SourceFile.changed(path)
+        }
+        // A renamed file keeps its class. Last, because a file that is given back must keep it.
+        do {
+            try area.protector?.protect(source.file)
+        } catch {
+            throw FileError.keeping(error, at: area.path)
         }
     }
 

@@ -21,12 +21,22 @@ struct SourceFile {
     /// Calls `body` with the whole content, and throws if the file changed during the read.
     func read(_ flag: CancellationFlag, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         var count: Int64 = 0
+        var isAtEnd = false
         do {
             // Reading one byte past the size detects a growing file.
-            try FileCopy.forEachChunk(of: file, 0..<(before.byteCount + 1), flag: flag) { bytes in
-                count += Int64(bytes.count)
-                try body(bytes)
-            }
+            try FileCopy.forEachChunk(
+                0..<(before.byteCount + 1), flag: flag,
+                reading: { buffer, offset in
+                    if isAtEnd { return 0 }
+                    let read = try file.read(into: buffer, at: offset)
+                    // A further read would only return that there is nothing more.
+                    isAtEnd = read < buffer.count && offset + Int64(read) == before.byteCount
+                    return read
+                },
+                { bytes in
+                    count += Int64(bytes.count)
+                    try body(bytes)
+                })
         } catch let error as SystemError {
             throw FileError.reading(error, from: file.path)
         }

@@ -11,7 +11,7 @@ extension StagingArea {
     ///   created on the disk below its mount point. ``FileError/Code/permissionDenied`` if other users can replace its
     ///   contents.
     package convenience init(in location: String, wasUsed: Bool, _ owner: StagingOwner) throws(FileError) {
-        try self.init(Self.folder(in: location, wasUsed: wasUsed, owner), isShared: true)
+        try self.init(Self.folder(in: location, wasUsed: wasUsed, owner), isShared: true, protector: owner.protector)
     }
 
     private static func folder(

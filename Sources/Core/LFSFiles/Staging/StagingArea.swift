@@ -12,24 +12,35 @@ package import LFSSystem
 package final class StagingArea: Sendable {
     package let directory: Directory
     let identity: FolderIdentity
+    /// The bytes of originals that were attached without a copy.
+    package let originalBytes = OriginalBytes()
     var device: UInt64 { identity.device }
     /// The lock of an area in a persistence location. Nil for `temporary/`, which the store's open lock protects.
     private let lock: FileLock?
+    let protector: FileProtector?
 
     /// Opens the default area, which is part of the store.
     package convenience init(in store: LocalStore) throws(FileError) {
-        try self.init(OwnFolder.open(LocalStore.temporaryName, in: store.directory), isShared: false)
+        try self.init(
+            OwnFolder.open(LocalStore.temporaryName, in: store.directory), isShared: false, protector: store.protector)
     }
 
-    /// - Parameter isShared: true if the area has its own lock, which is held from now on.
-    init(_ directory: Directory, isShared: Bool) throws(FileError) {
+    /// - Parameters:
+    ///   - isShared: true if the area has its own lock.
+    ///   - isHeld: true if that lock is held from now on.
+    ///   - protector: protects the files that are made from now on.
+    init(
+        _ directory: Directory, isShared: Bool, isHeld: Bool = true, protector: FileProtector? = nil
+    ) throws(FileError) {
         self.directory = directory
+        self.protector = protector
         do {
             identity = FolderIdentity(try directory.status())
             try OwnFolder.requireOwn(directory, path: directory.path)
             try directory.requireWritable()
+            try protector?.protect(directory)
             lock = isShared ? try OwnFolder.lock(StagingMarker.lockName, in: directory) : nil
-            try lock?.lock(.shared)
+            if isHeld { try lock?.lock(.shared) }
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
@@ -75,6 +86,9 @@ package final class StagingArea: Sendable {
     }
 
     package func endSweep() throws(SystemError) { try lock?.lock(.shared) }
+
+    /// Takes the lock again after ``release()``. Blocks the thread.
+    package func hold() throws(SystemError) { try lock?.lock(.shared) }
 
     /// Releases the lock, so that another process may sweep the area. Files can still be read from it.
     package func release() throws(SystemError) { try lock?.unlock() }

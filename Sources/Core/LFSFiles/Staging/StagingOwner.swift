@@ -1,14 +1,17 @@
 package import LFSSystem
 
 /// The owner of the files in a staging area: a database and one of its local stores.
-package struct StagingOwner: Hashable, Sendable {
+package struct StagingOwner: Sendable {
     package let databaseID: String
     /// The folder of the local store. A copied database has the same id, but another folder.
     let store: FolderIdentity
+    /// The setter of the protection class of its areas.
+    let protector: FileProtector?
 
     package init(of store: LocalStore) throws(SystemError) {
         databaseID = store.marker.databaseID
         self.store = FolderIdentity(try store.directory.status())
+        protector = store.protector
     }
 }
 

@@ -14,15 +14,16 @@ package enum StagingPlace: Sendable {
     /// Any other folder. Its contents are not read.
     case closed(UnavailableLocation)
 
-    package static func look(at path: String, _ owner: StagingOwner) -> StagingPlace {
+    /// - Parameter isHeld: true if the lock of an area of this owner is held from now on.
+    package static func look(at path: String, _ owner: StagingOwner, isHeld: Bool = true) -> StagingPlace {
         do {
-            return try open(path, owner: owner)
+            return try open(path, owner: owner, isHeld: isHeld)
         } catch {
             return .closed(UnavailableLocation(path, error: error))
         }
     }
 
-    private static func open(_ path: String, owner: StagingOwner) throws(FileError) -> StagingPlace {
+    private static func open(_ path: String, owner: StagingOwner, isHeld: Bool) throws(FileError) -> StagingPlace {
         guard let (parent, id) = split(path) else {
             throw FileError(.wrongStore, message: "No persistence location has this path: \(path).", path: path)
         }
@@ -38,7 +39,7 @@ package enum StagingPlace: Sendable {
                 throw FileError(.wrongStore, message: "\(path) belongs to another database.", path: path)
             case .found(let marker) where marker.store != owner.store:
                 return .earlier(PreviousStoreFolder(path, folders: [folder]))
-            case .found: return try own(folder, path: path)
+            case .found: return try own(folder, path: path, owner: owner, isHeld: isHeld)
             case .missing, .damaged, .unknown:
                 let marker = folder.child(StagingMarker.file.name)
                 throw FileError(
@@ -54,9 +55,11 @@ package enum StagingPlace: Sendable {
         }
     }
 
-    private static func own(_ folder: Directory, path: String) throws(FileError) -> StagingPlace {
+    private static func own(
+        _ folder: Directory, path: String, owner: StagingOwner, isHeld: Bool
+    ) throws(FileError) -> StagingPlace {
         do {
-            return .own(try StagingArea(folder, isShared: true))
+            return .own(try StagingArea(folder, isShared: true, isHeld: isHeld, protector: owner.protector))
         } catch let error where [.readOnly, .noSpace].contains(error.code) {
             // Nothing can be moved out of it, but all files can be read.
             return .earlier(PreviousStoreFolder(path, folders: [folder]))

@@ -96,8 +96,8 @@ extension LocalStore {
         return unfinished
     }
 
-    /// Removes the files in the store and in quarantine for which `mayGo` returns true, all files in `incoming/`, and
-    /// the contents of the cache. Only the holder of the exclusive open lock may call it.
+    /// Removes the files in the store, in quarantine and in `outgoing/` for which `mayGo` returns true, all files in
+    /// `incoming/`, and the contents of the cache. Only the holder of the exclusive open lock may call it.
     ///
     /// Files with names that LFS does not use are kept. Folders are kept too, because LFS did not create their
     /// contents. Blocks the thread.
@@ -111,6 +111,7 @@ extension LocalStore {
             if try incoming.status(of: name)?.isDirectory == false { try incoming.remove(name) }
             return true
         }
+        try OutgoingFolder.find(in: self)?.removeAll { mayGo($0.fileID) }
         for file in try quarantined() where mayGo(file.id) { try removeQuarantined(file.id) }
     }
 }

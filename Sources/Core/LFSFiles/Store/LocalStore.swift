@@ -9,6 +9,7 @@ package import LFSSystem
 ///   uploader.lock               held by the one process that uploads
 ///   temporary/                  the default persistence location
 ///   incoming/                   unfinished downloads and copies
+///   outgoing/                   parts that a service of the system uploads, created with the first one
 ///   quarantine/                 damaged files, created when the first one is found
 ///   0198c1f2-…                  0400
 /// ```
@@ -31,21 +32,30 @@ package final class LocalStore: Sendable {
     /// The marker at the time when the folder was opened. Its database id does not change. Its counts may, because
     /// another process may raise them. ``currentMarker()`` reads it again.
     package let marker: StoreMarker
+    /// The setter of the protection class. Nil where files have no class.
+    package let protector: FileProtector?
     /// The batcher that writes complete small downloads to disk.
     let arrivals: Batcher<DownloadedFile, DownloadedFiles.Outcome>
 
     /// Opens the folder, and creates it if it is missing. Its parent must exist.
     ///
-    /// - Parameter generation: the number of earlier openings of the database.
+    /// - Parameters:
+    ///   - generation: the number of earlier openings of the database.
+    ///   - protector: protects the files that are made from now on.
     /// - Throws: ``FileError/Code/wrongStore`` if the folder belongs to another database.
-    package init(at path: String, databaseID: String, generation: Int64 = 0) throws(FileError) {
+    package init(
+        at path: String, databaseID: String, generation: Int64 = 0, protector: FileProtector? = nil
+    ) throws(FileError) {
+        self.protector = protector
         let lockFile: Descriptor
         let reserve: String?
         do {
             directory = try Directory.openOrMake(path)
             try OwnFolder.requireOwn(directory, path: path)
             device = try directory.status().device
+            try protector?.protect(directory)
             incoming = try OwnFolder.open(Self.incomingName, in: directory)
+            try protector?.protect(incoming)
             lockFile = try OwnFolder.openLockFile(Self.openLockName, in: directory)
             openLock = FileLock(lockFile)
             uploaderLock = try OwnFolder.lock(Self.uploaderLockName, in: directory)

@@ -36,7 +36,7 @@ struct PartialFile {
             let lock = FileLock(file)
             guard try lock.tryLock(.exclusive) else { return nil }
             let status = try file.status()
-            guard try directory.status(of: name(id))?.inode == status.inode else { continue }
+            guard try directory.contains(status, named: name(id)) else { continue }
             // A crash during the last steps of a download may leave the file with two names, in `incoming/` and in the
             // store. A file in the store must not be written to. The same is true for a pipe or a file of another user.
             guard status.isSolelyOurs else {

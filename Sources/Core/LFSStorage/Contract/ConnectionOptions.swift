@@ -22,7 +22,7 @@ public struct ConnectionOptions: Hashable, Sendable {
     public var allowsPlainHTTP = false
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
-    /// The certificate for servers that require one of their clients.
+    /// The certificate for servers that require one of their clients. `URLSession`, the engine on iOS, refuses it.
     public var clientCertificate: ClientCertificate?
     /// Further header fields of each request to the storage's server, for example for a proxy in front of it that
     /// authenticates clients. Empty by default.

@@ -7,7 +7,7 @@
 /// - ``upload(_:to:session:)`` returns only with evidence. The storage has received every byte of the source, and its
 ///   own checksum, or else its byte count, agrees. Uploading the same content to the same key again succeeds.
 /// - Every error is a ``StorageError``. Its code shows whether a retry can help.
-/// - Implementations neither retry nor log. The manager does that for all of them.
+/// - Implementations do not log, and do not start a failed upload again. The manager does that for all of them.
 /// - Calls may run concurrently, also for the same key. The call of a cancelled task ends soon, with an error.
 public protocol RemoteStorage: Sendable {
     /// The capabilities of this storage. They never change.

@@ -133,7 +133,10 @@ public final class DirectoryStorage: RemoteStorage {
 
     // MARK: Objects
 
-    private func url(of key: ObjectKey) -> URL { url.appendingPathComponent(key.rawValue) }
+    private func url(of key: ObjectKey) -> URL {
+        // Without the argument, Foundation examines the file.
+        url.appendingPathComponent(key.rawValue, isDirectory: false)
+    }
 
     /// Returns the entity tag of one version of a file's content.
     package static func entityTag(of status: FileStatus) -> String {

@@ -47,7 +47,7 @@ struct DirectoryUpload: Sendable {
         // file.
         guard mayBeOurs(status) else { return try folder.remove(part) }
         let file = try open(part, in: folder)
-        guard try FileLock(file).tryLock(.exclusive), try isCurrent(file, part: part, folder: folder) else {
+        guard try FileLock(file).tryLock(.exclusive), try folder.contains(file.status(), named: part) else {
             return false
         }
         return try folder.remove(part)
@@ -81,8 +81,9 @@ struct DirectoryUpload: Sendable {
                 usleep(Self.lockInterval)
             }
             // The previous owner may have renamed or removed the file while this upload waited for its lock.
-            guard try Self.isCurrent(file, part: part, folder: folder) else { continue }
-            try file.truncate(to: 0)
+            let status = try file.status()
+            guard try folder.contains(status, named: part) else { continue }
+            if status.byteCount > 0 { try file.truncate(to: 0) }
             return file
         }
     }
@@ -123,10 +124,6 @@ struct DirectoryUpload: Sendable {
 
     /// The delay before the next attempt to acquire the lock, in microseconds.
     private static let lockInterval: UInt32 = 5_000
-
-    private static func isCurrent(_ file: Descriptor, part: String, folder: Directory) throws -> Bool {
-        try folder.status(of: part)?.inode == file.status().inode
-    }
 
     private func fill(_ file: Descriptor, flag: CancellationFlag) throws {
         try source.requireUnchanged()

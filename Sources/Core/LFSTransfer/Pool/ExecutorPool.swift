@@ -25,6 +25,10 @@ package final class ExecutorPool: Sendable {
         var executorsHaveEnded = false
         /// The outage that was reported last.
         var told: StorageError?
+        /// Opens when the current run has to stop.
+        var halt = Latch()
+        /// The numbers of executors to start in the current run.
+        var starts = AsyncStream<Int>.makeStream()
     }
 
     private let executor: Executor
@@ -38,9 +42,6 @@ package final class ExecutorPool: Sendable {
     let feed = Signal()
     let record = Signal()
     let outage = Signal()
-    let halt = Latch()
-    private let starts: AsyncStream<Int>
-    private let start: AsyncStream<Int>.Continuation
 
     /// - Parameters:
     ///   - grouping: the time that an outcome may wait to be recorded together with others, while more are expected.
@@ -61,15 +62,16 @@ package final class ExecutorPool: Sendable {
         self.events = events
         executor = Executor(storage: storage, journal: journal, policy: policy, events: events, attempt: attempt)
         shared = Mutex(Shared(pool: PoolState(maxExecutors: maxExecutors)))
-        (starts, start) = AsyncStream.makeStream()
     }
 
     // MARK: Life cycle
 
-    /// Uploads until ``stop()`` is called or the task is cancelled. May run only once.
+    /// Uploads until ``stop()`` is called or the task is cancelled. A cancellation gives running uploads back at once.
+    /// May run again after ``reopen()``.
     ///
-    /// - Parameter gracePeriod: the time that running uploads may continue after a stop before they are given back.
-    package func run(gracePeriod: Duration = .seconds(10)) async {
+    /// - Parameter gracePeriod: the time that running uploads may continue after a stop before they are given back. Nil
+    ///   sets no limit.
+    package func run(gracePeriod: Duration? = .seconds(10)) async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await self.runFeeder() }
             tasks.addTask { await self.runProber() }
@@ -86,14 +88,30 @@ package final class ExecutorPool: Sendable {
 
     /// Stops accepting jobs. ``run()`` returns when the running uploads have ended or were given back.
     package func stop() {
-        shared.withLock { shared in
+        let (start, halt) = shared.withLock { shared in
             shared.pool.isStopping = true
             shared.pool.dropWindow()
+            return (shared.starts.continuation, shared.halt)
         }
         start.finish()
         halt.open()
         for signal in [feed, record, outage] { signal.notify() }
     }
+
+    /// Prepares another run after a stop. No run may be in progress. A pause and a hold stay.
+    package func reopen() {
+        shared.withLock { shared in
+            shared.pool.restart()
+            shared.outcomes = []
+            shared.mayHaveMore = Set(TransferLane.allCases)
+            shared.heldAtChange = []
+            shared.executorsHaveEnded = false
+            shared.halt = Latch()
+            shared.starts = AsyncStream.makeStream()
+        }
+    }
+
+    var halt: Latch { shared.withLock { $0.halt } }
 
     // MARK: Feeder
 
@@ -146,11 +164,12 @@ package final class ExecutorPool: Sendable {
     // MARK: Executors
 
     func launch(_ count: Int) {
-        if count > 0 { start.yield(count) }
+        if count > 0 { shared.withLock { $0.starts.continuation }.yield(count) }
     }
 
-    private func runExecutors(_ gracePeriod: Duration) async {
+    private func runExecutors(_ gracePeriod: Duration?) async {
         let end = Signal()
+        let starts = shared.withLock { $0.starts.stream }
         await withTaskGroup(of: Void.self) { watch in
             watch.addTask {
                 await self.halt.wait()

@@ -132,6 +132,18 @@ struct PoolState {
         }
     }
 
+    /// Forgets the jobs and the outage of an earlier run. The durable queue contains the jobs.
+    mutating func restart() {
+        dropWindow()
+        held = []
+        running = [:]
+        unrecorded = []
+        executors = 0
+        outage = nil
+        hasRefusedDeletion = false
+        isStopping = false
+    }
+
     /// Drops those of the jobs that wait. Returns their number.
     mutating func drop(_ ids: Set<FileID>) -> Int {
         let waiting = ids.intersection(held).subtracting(underWay)

@@ -17,7 +17,8 @@ package struct SendBudget: Hashable, Sendable {
     /// The longest delay.
     package static let day = Duration.seconds(24 * 3_600)
     private static let timesADay: Int64 = 4
-    /// The shortest delays after the file was uploaded again less than once, once, twice and three times.
+    /// The shortest delays, by the number of times that the whole file was sent again: none yet, once, twice, three
+    /// times.
     private static let waits: [Duration] = [.zero, .seconds(60), .seconds(30 * 60), .seconds(6 * 3_600)]
 
     /// Returns the budget after another failed attempt.

@@ -206,9 +206,10 @@ private final class DeleteRace {
     private var worker: DeletionWorker {
         DeletionWorker(
             runner: lfs.runner, places: lfs.places, storage: storage, policy: RetryPolicy(random: { 0 }),
-            wallClock: { Date() }, pollInterval: .seconds(1), pool: lfs.pool,
+            wallClock: { Date() }, retryInterval: .seconds(1), pool: lfs.pool,
             uploading: { [held] in held.ids }, withdraw: { [held] in held.ids.intersection($0) },
-            onProgress: { _ in }, telemetry: lfs.telemetry, lifecycle: lfs.lifecycle, tombstones: Signal(),
+            takeBack: { _ in [] }, onProgress: { _ in }, telemetry: lfs.telemetry, lifecycle: lfs.lifecycle,
+            tombstones: Signal(),
             clock: ContinuousClock(), logger: lfs.options.logger)
     }
 

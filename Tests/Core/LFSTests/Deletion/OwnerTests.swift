@@ -179,6 +179,25 @@ struct OwnerTests {
         }
     }
 
+    @Test("A file whose deletion makes a trigger of the app fail blocks no others")
+    func failingTrigger() async throws {
+        try await withOwners { owners in
+            let (old, new) = (owners.old.id, owners.new.id)
+            try await owners.host.database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TRIGGER app_deletes BEFORE DELETE ON lfs_file WHEN OLD.id = '\(old)'
+                        BEGIN SELECT json('no JSON'); END
+                        """)
+                try db.execute(sql: "UPDATE recipe SET photoId = ? WHERE id = 2", arguments: [new])
+                try db.execute(sql: "DELETE FROM recipe")
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 1)
+            #expect(try owners.host.filesInStore() == [old])
+            #expect(try owners.host.count("lfs_disowned WHERE attempts = 1") == 1)
+        }
+    }
+
     @Test(
         "A file that the database refuses to delete blocks no others and is deleted later",
         arguments: ["", "DEFERRABLE INITIALLY DEFERRED"])

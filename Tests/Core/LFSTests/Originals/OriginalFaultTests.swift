@@ -9,6 +9,9 @@ import Testing
 
 @Suite("Faults of originals", .timeLimit(.minutes(10)))
 struct OriginalFaultTests {
+    /// The size of an original whose bytes are not kept for its upload.
+    private static let large = 300_000
+
     private func write(_ bytes: [UInt8], in host: TestHost) throws -> URL {
         let url = host.folder.appendingPathComponent("photo.jpg")
         try Data(bytes).write(to: url)
@@ -43,7 +46,7 @@ struct OriginalFaultTests {
         let storage = InMemoryStorage()
         let gated = GatedStorage(storage)
         try await withLFS(storage: gated, expectsLeftovers: true) { host, lfs in
-            let bytes = someBytes()
+            let bytes = someBytes(Self.large)
             let url = try write(bytes, in: host)
             let file = try await attach(url, host: host, lfs: lfs)
             await gated.waitForArrivals(1)
@@ -61,11 +64,101 @@ struct OriginalFaultTests {
         try await withLFS(storage: changing, expectsLeftovers: true) { host, lfs in
             let bytes = someBytes(5_000_000)
             let url = try write(bytes, in: host)
-            changing.onFirstPart { try change.apply(to: url) }
+            changing.onChange { try change.apply(to: url) }
             let file = try await attach(url, host: host, lfs: lfs)
             try await lfs.waitForUploads()
             #expect(changing.hasChanged)
             try await check(file, bytes: bytes, change: change, storage: storage, host: host)
+        }
+    }
+
+    @Test(
+        "An original that changes after its last part is confirmed as attached",
+        arguments: OriginalChange.allCases)
+    func beforeConfirmation(_ change: OriginalChange) async throws {
+        let storage = InMemoryStorage()
+        let changing = ChangingStorage(base: storage, isAtEnd: true)
+        try await withLFS(storage: changing) { host, lfs in
+            let bytes = someBytes(Self.large)
+            let url = try write(bytes, in: host)
+            changing.onChange { try change.apply(to: url) }
+            let file = try await attach(url, host: host, lfs: lfs)
+            try await lfs.waitForUploads()
+            #expect(changing.hasChanged)
+            #expect(try host.file(file.id)?.status == .remote)
+            #expect(storage.bytes(of: try ObjectKey(file.key)) == bytes)
+        }
+    }
+
+    /// Attaches an original, and then replaces its bytes without a change of its stamp. A write through a mapping does
+    /// that, because it changes no time until it is synced.
+    private func attachAndReplace(
+        _ bytes: [UInt8], host: TestHost, lfs: LFSManager
+    ) async throws -> FileData {
+        let url = try write(bytes, in: host)
+        let file = try await lfs.makeFile(from: .original(url))
+        try OriginalChange.otherBytes.apply(to: url)
+        let present = try await lfs.makeFile(from: .original(url))
+        try await host.database.write { db in
+            try present.insert(db)
+            try file.insert(db)
+            try db.execute(
+                sql: """
+                    UPDATE lfs_original SET stamp = (SELECT stamp FROM lfs_original WHERE fileID = ?) WHERE fileID = ?
+                    """, arguments: [present.id, file.id])
+            try present.delete(db)
+        }
+        try await lfs.waitForUploads()
+        return file
+    }
+
+    @Test("Other bytes with the size and the times of the original are not uploaded")
+    func sameStamp() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage, expectsLeftovers: true) { host, lfs in
+            let file = try await attachAndReplace(someBytes(Self.large), host: host, lfs: lfs)
+            let upload = try await host.database.read { try Upload.fetchOne($0, key: file.id) }
+            #expect(upload?.code == .sourceChanged, "\(String(describing: upload))")
+            #expect(try host.file(file.id)?.status == .local)
+            #expect(storage.bytes(of: try ObjectKey(file.key)) == nil)
+        }
+    }
+
+    @Test("A small original is read once, so its upload has the bytes of its attachment")
+    func small() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes()
+            let file = try await attachAndReplace(bytes, host: host, lfs: lfs)
+            #expect(try host.file(file.id)?.status == .remote)
+            #expect(storage.bytes(of: try ObjectKey(file.key)) == bytes)
+        }
+    }
+
+    @Test(
+        "An original whose disk is unmounted is uploaded when the disk is back",
+        .enabled(if: Machine.canMount, "needs root to mount"))
+    func unmounted() async throws {
+        let storage = InMemoryStorage()
+        try await withSmallFileSystem(kilobytes: 64) { disk in
+            try await withLFS(storage: storage) { host, lfs in
+                let place = host.folder.appendingPathComponent("disk")
+                try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+                #expect(try runTool("mount", arguments: ["--bind", disk.path, place.path]))
+                let bytes = someBytes()
+                let url = place.appendingPathComponent("photo.jpg")
+                try Data(bytes).write(to: url)
+                let file = try await lfs.makeFile(from: .original(url))
+                #expect(try runTool("umount", arguments: ["-l", place.path]))
+                try await host.database.write { try file.insert($0) }
+                try await yield(while: try host.count("lfs_job WHERE errorCode = 'sourceAbsent'") == 0)
+                #expect(storage.keys.isEmpty)
+                #expect(try runTool("mount", arguments: ["--bind", disk.path, place.path]))
+                try await lfs.waitForUploads()
+                #expect(try host.file(file.id)?.status == .remote)
+                #expect(storage.bytes(of: try ObjectKey(file.key)) == bytes)
+                #expect(try runTool("umount", arguments: ["-l", place.path]))
+            }
         }
     }
 
@@ -84,7 +177,7 @@ struct OriginalFaultTests {
                 let file = try await lfs.makeFile(from: .original(other))
                 try await host.database.write { db in
                     try file.insert(db)
-                    try db.execute(sql: "UPDATE lfs_original SET path = ?", arguments: [url.path])
+                    try db.execute(sql: "UPDATE lfs_original SET path = ?, relativePath = NULL", arguments: [url.path])
                 }
                 try await yield(while: try host.count("lfs_job WHERE errorCode = 'sourceUnreadable'") == 0)
                 #expect(storage.keys.isEmpty)
@@ -97,24 +190,36 @@ struct OriginalFaultTests {
     }
 }
 
-/// A storage during whose first upload an original is changed, once a part was read.
+/// A storage during whose first upload an original is changed: once a part was read, or at the end.
 private final class ChangingStorage: StorageWrapper {
     let base: any RemoteStorage
+    private let isAtEnd: Bool
     private let change = Mutex<(@Sendable () throws -> Void)?>(nil)
     private let changed = Mutex(false)
 
-    init(base: any RemoteStorage) { self.base = base }
+    init(base: any RemoteStorage, isAtEnd: Bool = false) {
+        self.base = base
+        self.isAtEnd = isAtEnd
+    }
 
     var hasChanged: Bool { changed.withLock(\.self) }
 
-    func onFirstPart(_ body: @escaping @Sendable () throws -> Void) { change.withLock { $0 = body } }
+    func onChange(_ body: @escaping @Sendable () throws -> Void) { change.withLock { $0 = body } }
+
+    private func apply() throws {
+        guard let change = change.withLock({ $0.take() }) else { return }
+        try change()
+        changed.withLock { $0 = true }
+    }
 
     func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        if isAtEnd {
+            let object = try await base.upload(source, to: key, session: session)
+            try apply()
+            return object
+        }
         let changingSource = UploadSource(byteCount: source.byteCount, sha256: source.sha256) { buffer, offset in
-            if offset > 0, let change = self.change.withLock({ $0.take() }) {
-                try change()
-                self.changed.withLock { $0 = true }
-            }
+            if offset > 0 { try self.apply() }
             return try source.read(into: buffer, at: offset)
         }
         return try await base.upload(changingSource, to: key, session: session)

@@ -6,44 +6,25 @@ import LFSSystem
 import LFSTesting
 import Testing
 
-/// Tests of what an iOS app does around a suspension: it stops the manager, and later opens another one. iOS ends a
-/// suspended app that holds a file lock in an app group's folder.
-@Suite("Suspension of an app", .timeLimit(.minutes(10)))
-struct SuspensionTests {
-    /// Locks every lock file below a folder, as another process would.
-    ///
-    /// - Returns: the locks that were taken, and the names of the files that someone else holds.
-    private func lockEverything(below folder: URL) throws -> (taken: [FileLock], held: [String]) {
-        var (taken, held) = ([FileLock](), [String]())
-        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".lock") {
-            let lock = FileLock(try Descriptor.openForReading(folder.appendingPathComponent(path).path))
-            if try lock.tryLock(.exclusive) { taken.append(lock) } else { held.append(path) }
-        }
-        return (taken, held)
-    }
-
-    /// The number of lock files: of the opened store, of the uploader, and of the staging area.
-    private static let lockCount = 3
-
+/// Tests of an app that stops its manager before a suspension, and opens another one later.
+@Suite("Stopping for a suspension", .timeLimit(.minutes(10)))
+struct StopForSuspensionTests {
     @Test("A manager that stops during an upload holds no lock afterwards")
     func releasesLocks() async throws {
         let storage = GatedStorage(InMemoryStorage())
         try await withHost(storage: storage) { host in
-            let location = host.folder.appendingPathComponent("staging")
-            try FileManager.default.createDirectory(at: location, withIntermediateDirectories: true)
-            var options = host.options
-            options.persistenceLocation = location
+            var options = try host.optionsWithLocation()
             options.shutdownTimeout = .zero
             let lfs = try await LFSManager.open(host.database, options: options)
             try lfs.start()
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             await storage.waitForArrivals(1)
-            #expect(try lockEverything(below: host.folder).held.count == Self.lockCount)
+            try #expect(LockFiles(below: host.folder).held.count == LockFiles.count)
             try await lfs.stop()
-            let (taken, held) = try lockEverything(below: host.folder)
-            #expect(held == [])
-            #expect(taken.count == Self.lockCount)
+            let locks = try LockFiles(below: host.folder)
+            #expect(locks.held == [])
+            #expect(locks.taken.count == LockFiles.count)
         }
     }
 
@@ -77,7 +58,7 @@ struct SuspensionTests {
                 try await lfs.waitForUploads()
             }
             #expect(storage.keys.count == 3)
-            #expect(try host.count("lfs_file WHERE status = 'remote'") == 3)
+            try #expect(host.count("lfs_file WHERE status = 'remote'") == 3)
         }
     }
 }
