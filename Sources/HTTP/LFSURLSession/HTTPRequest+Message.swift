@@ -45,7 +45,7 @@ extension HTTPOptions {
     /// - Throws: ``HTTPError/Code/invalidRequest``.
     func checkForURLSession() throws(HTTPError) {
         if clientCertificate != nil {
-            throw Self.unsupported("use a client certificate from PEM files")
+            throw Self.unsupported("use a client certificate")
         }
         if proxy != .none {
             throw Self.unsupported("use another proxy than the one of the system's settings")
@@ -62,6 +62,7 @@ extension HTTPOptions {
 
     private static func unsupported(_ action: String) -> HTTPError {
         HTTPError(
-            .invalidRequest, message: "URLSession cannot \(action). Remove the option, or choose the engine libcurl.")
+            .invalidRequest,
+            message: "URLSession cannot \(action). Remove the option, or choose the engine libcurl, except on iOS.")
     }
 }

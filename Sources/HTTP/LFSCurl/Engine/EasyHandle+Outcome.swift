@@ -41,7 +41,10 @@ extension EasyHandle {
             return HTTPError(.wrongProtocol, message: "\(message). \(HTTPError.proxyAdvice)")
         }
         if isRefusal(code, words: words) {
-            return HTTPError(.untrusted, message: "\(message). \(HTTPError.certificateAdvice(isSet: hasCertificate))")
+            // libcurl asks for the address of the server, although the server has closed the connection.
+            let cause = words.contains("getpeername") ? "" : "\(words). "
+            let advice = HTTPError.certificateAdvice(isSet: hasCertificate)
+            return HTTPError(.untrusted, message: "\(origin.host): \(cause)\(advice)")
         }
         return switch code {
         case CURLE_SSL_CERTPROBLEM where hasCertificate:

@@ -9,6 +9,11 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     package private(set) var fields: [Field] = []
 
+    /// The values by name. Of fields with the same name, the first one counts.
+    package var byName: [String: String] {
+        Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }
+    }
+
     package init() {}
 
     /// Creates fields from literals that are known to be valid. Untrusted values use ``set(_:_:)``.

@@ -7,6 +7,11 @@ package struct PartPlan: Hashable, Sendable {
         /// The number of the part, starting at 1.
         package let number: Int
         package let range: Range<Int64>
+
+        package init(number: Int, range: Range<Int64>) {
+            self.number = number
+            self.range = range
+        }
     }
 
     package let byteCount: Int64

@@ -22,7 +22,7 @@ final class TLSServer {
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         // OpenSSL prints `ACCEPT 127.0.0.1:PORT` when it listens.
         var text = ""
         while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
