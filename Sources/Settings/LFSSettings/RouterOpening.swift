@@ -10,7 +10,9 @@ struct RouterOpening: Sendable {
     let access: ValueAccess
     let catalogs: [StorageCatalog]
     let options: StorageOptions
-    let found: OpeningState
+    /// The versions of the data before this opening, by the names of the catalogs.
+    let versions: [String: CatalogTable.Versions]
+    private let databasePath: String
     let companionRunners: [CompanionRunner]
 
     init(_ database: any DatabaseWriter, catalogs: [StorageCatalog], options: StorageOptions) async throws {
@@ -22,8 +24,9 @@ struct RouterOpening: Sendable {
         // timeout.
         try await runner.withWriter { _ in }
         let here = registry.here
-        let found = try await runner.read { db in try OpeningState(here, db) }
-        let (state, path) = (found.state, found.databasePath)
+        let (state, path, versions) = try await runner.read { db in
+            (try SettingsStateTable.read(db), try db.mainPath(), try CatalogTable.versions(db))
+        }
         let keychain = try options.keychain.map {
             let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)
             return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)
@@ -42,7 +45,8 @@ struct RouterOpening: Sendable {
             now: options.now)
         self.catalogs = catalogs
         self.options = options
-        self.found = found
+        self.versions = versions
+        databasePath = path
         companionRunners = options.companions.transports.map { [access] transport in
             CompanionRunner(
                 transport, access: access, deviceID: state.installID, resetCount: state.resetCount,
@@ -53,22 +57,20 @@ struct RouterOpening: Sendable {
     /// Finishes the work that a crash interrupted, and migrates the data to the current version.
     func run() async throws {
         let catalogWork = CatalogMigration(catalogs: catalogs, access: access)
-        try catalogWork.requireKnown(found.versions)
+        try catalogWork.requireKnown(versions)
         for store in access.stores.fileStores {
-            await reporting("The folder \(store.path) cannot be used") {
-                try await store.prepare(isNoted: found.isNoted(store.notes))
-            }
+            await reporting("The folder \(store.path) cannot be used") { try await store.prepare() }
         }
-        await reporting("A reset cannot finish yet") { try await access.resets.finish(found.state) }
+        await reporting("A reset cannot finish yet") { try await access.resets.finish() }
         await reporting("The root key cannot be used") {
-            if let keys = try found.keys() { try await access.ring.load(keys) }
+            if access.registry.here.contains(where: { $0.security != .none }) { try await access.ring.load() }
         }
         let keyWork = KeyMigrator(
-            access: access, previousAppVersions: found.versions.compactMapValues(\.app), logger: options.logger)
+            access: access, previousAppVersions: versions.compactMapValues(\.app), logger: options.logger)
         // Checked again: the steps above may have taken long, and another process may have migrated the data.
         let (hasData, hasKeys) = (try await catalogWork.isNeeded(), try await keyWork.isNeeded())
         if hasData || hasKeys {
-            try await DatabaseLock(databasePath: found.databasePath, .settings).run {
+            try await DatabaseLock(databasePath: databasePath, .settings).run {
                 access.pending.clear()
                 try await catalogWork.run { catalog, error in
                     options.logger?.warning(
@@ -87,7 +89,7 @@ struct RouterOpening: Sendable {
         // A pending migration needs the former version again.
         let waiting = Set(access.pending.catalogs).union(
             access.pending.names.compactMap { access.registry.entry(forStored: $0)?.catalog })
-        let names = catalogs.map(\.name).filter { !waiting.contains($0) && found.versions[$0]?.app != version }
+        let names = catalogs.map(\.name).filter { !waiting.contains($0) && versions[$0]?.app != version }
         if names.isEmpty { return }
         try await access.runner.write { db in try CatalogTable.noteAppVersion(version, of: names, db) }
     }
@@ -145,19 +147,10 @@ struct RouterOpening: Sendable {
 
     private static func requireConfigured(_ keys: [KeyInfo], options: StorageOptions) throws {
         if let key = keys.first(where: { $0.security != .none }), options.rootKey == nil {
-            throw SettingsError(
-                .notConfigured,
-                message: "The key \(key.name) is encrypted. Set StorageOptions.rootKey, such as .keyFile(…).",
-                key: key.name)
+            throw SettingsError.noRootKey.about(key.name)
         }
         if let key = keys.first(where: { $0.domain.word == "keychain" }), options.keychain == nil {
-            throw SettingsError(
-                .notConfigured,
-                message: """
-                    The key \(key.name) is in the key chain, but the options name no key chain. Set \
-                    StorageOptions.keychain, such as .sealedFile(at:key:).
-                    """,
-                key: key.name)
+            throw SettingsError.noKeychain.about(key.name)
         }
     }
 
@@ -193,11 +186,7 @@ struct RouterOpening: Sendable {
         switch source.kind {
         case .closures(let closures): return closures
         case .keychain:
-            guard let keychain else {
-                throw SettingsError(
-                    .notConfigured,
-                    message: "The root key is kept in the key chain. Set StorageOptions.keychain as well.")
-            }
+            guard let keychain else { throw SettingsError.noKeychain }
             let name = KeychainStore.rootKey
             return KeySource.Closures(
                 load: { _ in try await keychain.read(name).map { SymmetricKey(data: $0.content.bytes) } },

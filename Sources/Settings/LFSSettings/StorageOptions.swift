@@ -12,7 +12,8 @@ public struct StorageOptions: Sendable {
     /// The store for secrets of the domain `.keychain`. Required when a catalog has such a key. No other store replaces
     /// it.
     public var keychain: KeychainBackend?
-    /// The interval at which a running router looks for changes of other processes.
+    /// The interval at which a running router looks for changes of other processes. The initializer raises shorter
+    /// intervals than 10 ms to that.
     public var pollInterval: Duration
     /// The exchange of settings with the user's other devices.
     public var companions: CompanionOptions
@@ -23,15 +24,6 @@ public struct StorageOptions: Sendable {
     package var now: @Sendable () -> Int64
 
     /// Creates options. Every option has a default.
-    ///
-    /// - Parameters:
-    ///   - appVersion: the version of the running app.
-    ///   - rootKey: the source of the root key for encrypted keys.
-    ///   - keychain: the store for secrets of the domain `.keychain`.
-    ///   - pollInterval: the interval between checks for changes of other processes, at least 10 ms. Shorter intervals
-    ///     are raised to that.
-    ///   - companions: the transports to the user's other devices.
-    ///   - logger: receives messages that are not tied to a call.
     public init(
         appVersion: String? = nil, rootKey: KeySource? = nil, keychain: KeychainBackend? = nil,
         pollInterval: Duration = .seconds(1), companions: CompanionOptions = CompanionOptions(), logger: Logger? = nil

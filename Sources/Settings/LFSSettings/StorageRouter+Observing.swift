@@ -57,9 +57,7 @@ extension StorageRouter {
                 registry: access.registry, problems: try await access.pendingProblems(), values: values)
         }
     }
-}
 
-extension StorageRouter {
     /// The number of active observations.
     package nonisolated var observerCount: Int { access.hub.observerCount }
 }

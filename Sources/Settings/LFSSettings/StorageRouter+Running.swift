@@ -1,7 +1,6 @@
 import LFSDatabase
 import LFSSystem
 
-/// The life cycle of a router: open, running, stopped.
 extension StorageRouter {
     /// Watches for changes of other processes, and syncs settings with the user's other devices. The call returns when
     /// ``stop()`` is called or the task is cancelled, and all observations have ended by then.

@@ -71,7 +71,8 @@ extension StorageRouter {
     public nonisolated func adoptKeychain() async throws {
         try await SettingsError.catching(nil) {
             guard let keychain = access.stores.keychain else {
-                throw SettingsError(.notConfigured, message: "There is no key chain. Set StorageOptions.keychain.")
+                throw SettingsError(
+                    .notConfigured, message: "There is no key chain. Set StorageOptions.keychain.")
             }
             try await keychain.adopt()
         }
@@ -85,14 +86,14 @@ extension StorageRouter {
         try await SettingsError.catching(nil) {
             let registered = access.stores.fileStores
             for store in registered {
-                try await store.notes.forget()
-                try await store.prepare(isNoted: false)
+                try await store.forget()
+                try await store.prepare()
             }
             // A missing folder of keys that are no longer registered would block removals and rotations forever.
             let others = try await access.stores.usedFileStores().filter { other in
                 !registered.contains { $0.path == other.path }
             }
-            for store in others where try await !store.isThere() { try await store.notes.forget() }
+            for store in others where try await !store.isThere() { try await store.forget() }
         }
     }
 }

@@ -1,4 +1,3 @@
-/// Sync with the user's other devices: see ``CompanionTransport``.
 extension StorageRouter {
     /// Reads the settings that other devices have published, and publishes those set on this device. It includes the
     /// keys that sync automatically and those that sync on request (``SettingSync/manual``).

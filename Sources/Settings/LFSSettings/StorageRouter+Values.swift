@@ -44,7 +44,9 @@ extension StorageRouter {
         let info = try access.registry.usable(key)
         return try await info.catching(name: key.name) {
             if info.domain.isDatabase {
-                return try await access.runner.read { [access] db in try access.exists(key, db) }
+                return try await access.runner.read { [access] db in
+                    try SettingsBatch(database: db, access: access).exists(key)
+                }
             }
             do {
                 if try await access.stored(key.name, info: info) != nil { return true }
@@ -67,7 +69,7 @@ extension StorageRouter {
         let (access, info) = (access, try access.registry.usable(key))
         try await info.catching(name: key.name) {
             if info.domain.isDatabase {
-                return try await write(info) { access, db in try access.set(value, for: key, db) }
+                return try await write(info) { batch in try batch.set(value, for: key) }
             }
             let content = try key.serialized(value)
             try await access.change(key.name, info: info) { _, keys in
@@ -85,9 +87,7 @@ extension StorageRouter {
         let (access, info) = (access, try access.registry.entry(of: key).info)
         try await info.catching(name: key.name) {
             if info.domain.isDatabase {
-                return try await access.write(isDurable: info.domain.isDurable) { access, db in
-                    try access.remove(key, db)
-                }
+                return try await access.write(isDurable: info.domain.isDurable) { try $0.remove(key) }
             }
             try await access.change(key.name, info: info, needsKeys: false) { _, _ in .remove }
             guard info.migrate != nil else { return }
@@ -110,7 +110,7 @@ extension StorageRouter {
         let (access, info) = (access, try access.registry.usable(key))
         return try await info.catching(name: key.name) {
             if info.domain.isDatabase {
-                return try await write(info) { access, db in try access.update(key, db, body) }
+                return try await write(info) { batch in try batch.update(key, body) }
             }
             let problem = try await access.pendingProblems()[key.name]
             let result = ResultBox<Value>()
@@ -133,9 +133,8 @@ extension StorageRouter {
         }
     }
 
-    /// Runs a transaction that changes the value of a key.
     private nonisolated func write<Result: Sendable>(
-        _ info: KeyInfo, _ body: @escaping @Sendable (ValueAccess, Database) throws -> Result
+        _ info: KeyInfo, _ body: @escaping @Sendable (SettingsBatch) throws -> Result
     ) async throws -> Result {
         if info.security != .none { try await access.ring.load() }
         return try await access.write(isDurable: info.domain.isDurable, body)
@@ -152,9 +151,7 @@ extension StorageRouter {
     public nonisolated func write<Result: Sendable>(
         _ body: @escaping @Sendable (SettingsBatch) throws -> Result
     ) async throws -> Result {
-        try await SettingsError.catching(nil) {
-            try await access.write { access, db in try body(SettingsBatch(database: db, access: access)) }
-        }
+        try await SettingsError.catching(nil) { try await access.write(body) }
     }
 
     /// Returns the value, or the key's default, within a transaction or a read of the app.
@@ -168,20 +165,20 @@ extension StorageRouter {
     ///
     /// - Throws: the errors of ``getIfPresent(_:)``; ``SettingsError/Code/notTransactional``.
     public nonisolated func getIfPresent<Value>(_ key: StorageKey<Value>, in db: Database) throws -> Value? {
-        try access.getIfPresent(key, db)
+        try SettingsBatch(database: db, access: access).getIfPresent(key)
     }
 
     /// Stores a value within a transaction of the app, so it commits or rolls back with the app's rows.
     ///
     /// - Throws: the errors of ``set(_:for:)``; ``SettingsError/Code/notTransactional``.
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, in db: Database) throws {
-        try access.set(value, for: key, db)
+        try SettingsBatch(database: db, access: access).set(value, for: key)
     }
 
     /// Removes the value within a transaction of the app.
     ///
     /// - Throws: the errors of ``remove(_:)``; ``SettingsError/Code/notTransactional``.
     public nonisolated func remove<Value>(_ key: StorageKey<Value>, in db: Database) throws {
-        try access.remove(key, db)
+        try SettingsBatch(database: db, access: access).remove(key)
     }
 }

@@ -1,7 +1,9 @@
 import Foundation
-import LFSSettings
 import LFSSystem
+import TestSupport
 import Testing
+
+@testable import LFSSettings
 
 @Suite("Standard locations and device identity", .timeLimit(.minutes(10)))
 struct PlacesTests {
@@ -46,6 +48,16 @@ struct PlacesTests {
         }
     }
 
+    @Test("A device id with a second name is read, as in a backup of hard links")
+    func secondName() async throws {
+        try await withStateFolder { folder in
+            let identity = try await DeviceIdentity(in: folder.path)
+            let file = folder.appendingPathComponent("device-id")
+            try FileManager.default.linkItem(at: file, to: folder.appendingPathComponent(".device-id.left"))
+            #expect(try await DeviceIdentity(in: folder.path) == identity)
+        }
+    }
+
     @Test("The state folder and its missing parents are created for this user only")
     func parents() async throws {
         try await withStateFolder { folder in
@@ -80,5 +92,24 @@ struct PlacesTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-state-\(UUID())")
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
         try await body(folder)
+    }
+
+    @Test("The folder of the device's id is excluded from backups before the id exists")
+    func identityIsNotBackedUp() async throws {
+        try await withTemporaryFolder { folder in
+            let state = folder.child("parent/state")
+            let calls = EventLog<[Bool]>()
+            let call: BackupExclusion.Call = { path, isExcluded in
+                #expect(path == state.path)
+                let exists = FileManager.default.fileExists(atPath: state.child("device-id").path)
+                calls.add([isExcluded, exists])
+            }
+            for _ in 0..<2 { _ = try await DeviceIdentity(in: state.path, backupCall: call) }
+            #expect(calls.events == [[true, false], [true, true]])
+            let refusal: BackupExclusion.Call = { _, _ in throw CocoaError(.fileWriteNoPermission) }
+            let other = folder.child("other")
+            await expectFailure(.system) { _ = try await DeviceIdentity(in: other.path, backupCall: refusal) }
+            #expect(!FileManager.default.fileExists(atPath: other.child("device-id").path))
+        }
     }
 }

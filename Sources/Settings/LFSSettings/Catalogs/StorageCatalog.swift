@@ -29,7 +29,7 @@ public struct StorageCatalog: Sendable {
         self.name = name
         self.version = version
         self.steps = steps
-        self.keys = keys().map(\.registration.info)
+        self.keys = keys().map(\.registration)
     }
 }
 

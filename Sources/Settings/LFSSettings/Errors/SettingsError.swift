@@ -25,12 +25,6 @@ public struct SettingsError: LocalizedError, Sendable, CustomStringConvertible {
 
     /// Creates an error. Closures of the app can throw it too. If the code is `locked`, the router asks for the root
     /// key again later.
-    ///
-    /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - message: a sentence for people, without a value.
-    ///   - key: the name of the affected key.
-    ///   - cause: the underlying error.
     public init(_ code: Code, message: String, key: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -69,5 +63,22 @@ public struct SettingsError: LocalizedError, Sendable, CustomStringConvertible {
     /// Returns the error with the name of a key, unless it already has one.
     package func about(_ key: String) -> SettingsError {
         self.key == nil ? SettingsError(code, message: message, key: key, cause: cause) : self
+    }
+
+    static var noRootKey: SettingsError {
+        SettingsError(
+            .notConfigured,
+            message:
+                "A key is encrypted, and the options name no root key. Set StorageOptions.rootKey, such as .keyFile(…)."
+        )
+    }
+
+    static var noKeychain: SettingsError {
+        SettingsError(
+            .notConfigured,
+            message: """
+                A key, or the root key, is in the key chain, but the options name no key chain. Set \
+                StorageOptions.keychain, such as .sealedFile(at:key:).
+                """)
     }
 }

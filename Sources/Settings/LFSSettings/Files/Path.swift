@@ -1,7 +1,6 @@
 import Foundation
 import LFSSystem
 
-/// Functions for paths and names of files and folders.
 enum Path {
     /// Returns the path without repeated and trailing slashes and `.` components. Links are not followed, and the file
     /// system is not read.

@@ -13,7 +13,6 @@ public struct AppVersionCondition: Sendable {
     }
 }
 
-/// A parsed version.
 struct AppVersion: Comparable, Sendable {
     private let numbers: [UInt64]
     private let rest: String

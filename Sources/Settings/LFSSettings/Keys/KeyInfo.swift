@@ -1,11 +1,9 @@
 import LFSSystem
 
 /// A key without the type of its values. It is a class because lists of keys are sorted and filtered often.
-final class KeyInfo: Sendable {
+public final class KeyInfo: Sendable {
     let name: String
-    /// The name for errors and logs.
     let publicName: String
-    /// True if it represents all members of a family.
     let isFamily: Bool
     let type: String
     let typeID: ObjectIdentifier
@@ -51,7 +49,6 @@ final class KeyInfo: Sendable {
 }
 
 extension StorageKey {
-    /// - Parameter isFamily: true for the pattern of a family.
     func info(isFamily: Bool = false) -> KeyInfo { KeyInfo(self, isFamily: isFamily) }
 
     fileprivate var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {

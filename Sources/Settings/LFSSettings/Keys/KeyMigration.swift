@@ -80,13 +80,11 @@ struct FoundValue<Value: Sendable>: Sendable {
     let sources: [KeyInfo]
 }
 
-/// A ``FoundValue`` in the serialized form of its new key.
 struct MigratedValue: Sendable {
     let content: SerializedValue
     let sources: [KeyInfo]
 }
 
-/// The values of earlier versions that a migration reads.
 struct MigrationSources: Sendable {
     /// The version of the app that has written the data, or nil if it was not recorded.
     let previousAppVersion: String?

@@ -16,7 +16,6 @@ public struct SettingAvailability: OptionSet, Hashable, Sendable {
     /// All platforms.
     public static let everywhere: SettingAvailability = [.linux, .macOS, .iOS, .watchOS]
 
-    /// The platform that this code runs on.
     static var here: SettingAvailability {
         #if os(macOS)
         .macOS

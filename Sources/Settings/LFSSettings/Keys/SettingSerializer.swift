@@ -89,17 +89,14 @@ public struct SettingSerializer<Value: Sendable>: Sendable {
 }
 
 extension StorageKey {
-    private var isSecret: Bool { security != .none || domain.isSecret }
-
-    /// - Throws: ``SettingsError/Code/unencodable``, ``SettingsError/Code/tooLarge``.
     func serialized(_ value: Value) throws -> SerializedValue {
         let content: SerializedValue
         do {
             content = try serializer.serialize(value)
         } catch {
             throw SettingsError(
-                .unencodable, message: "The value for \(publicName) cannot be encoded\(Self.place(of: error)).",
-                key: publicName, cause: isSecret ? nil : error)
+                .unencodable, message: "The value for \(publicName) cannot be encoded\(KeyInfo.place(of: error)).",
+                key: publicName, cause: info().isSecret ? nil : error)
         }
         let limit = min(domain.limit, sync.limit ?? .max)
         guard content.bytes.count <= limit else {
@@ -133,7 +130,6 @@ extension StorageKey {
         do { return try serializer.serialize(defaultValue) } catch { return nil }
     }
 
-    /// - Throws: ``SettingsError/Code/noValue``.
     func orDefault(_ value: Value?) throws -> Value {
         if let value = value ?? defaultValue { return value }
         throw SettingsError(
@@ -144,8 +140,6 @@ extension StorageKey {
                 """,
             key: publicName)
     }
-
-    private static func place(of error: any Error) -> String { KeyInfo.place(of: error) }
 }
 
 extension KeyInfo {

@@ -90,7 +90,6 @@ extension StorageDomain: CustomStringConvertible {
         }
     }
 
-    /// True if its values must not appear in errors.
     var isSecret: Bool { word == "keychain" || word == "foreign" }
 
     var isDatabase: Bool { word == "database" }

@@ -19,13 +19,7 @@ extension StorageKey {
         public init(_ pattern: StorageKey<Value>) { self.pattern = pattern }
 
         /// Returns the key of an id.
-        public subscript(_ id: String) -> StorageKey<Value> {
-            StorageKey(
-                name: "\(pattern.name).\(Self.part(id))", default: pattern.defaultValue, domain: pattern.domain,
-                security: pattern.security, serializer: pattern.serializer, sync: pattern.sync,
-                availability: pattern.availability, onUndecodable: pattern.onUndecodable, migrations: [],
-                family: pattern.name)
-        }
+        public subscript(_ id: String) -> StorageKey<Value> { pattern.member("\(pattern.name).\(Self.part(id))") }
 
         /// The limit of a family's name in bytes, so that its members' names are valid too.
         static var longestName: Int { StorageLimits.name - 66 }

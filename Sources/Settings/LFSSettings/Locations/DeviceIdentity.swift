@@ -22,17 +22,24 @@ public struct DeviceIdentity: Hashable, Sendable {
     /// - Throws: ``SettingsError/Code/corrupted`` when the file contains no id. It is not replaced, because the device
     ///   would then change its identity. ``SettingsError/Code/permissionDenied`` and other errors of the system.
     public init(in folder: String) async throws {
+        try await self.init(in: folder, backupCall: BackupExclusion.systemCall)
+    }
+
+    /// - Parameter backupCall: excludes the folder from the backups of an Apple device. Nil where the system has no
+    ///   backups.
+    init(in folder: String, backupCall: BackupExclusion.Call?) async throws {
         id = try await SettingsError.catching(nil) {
-            try await BlockingPool.shared.run { _ in try Self.read(folder) }
+            try await BlockingPool.shared.run { _ in try Self.read(folder, backupCall: backupCall) }
         }
     }
 
-    private static func read(_ path: String) throws -> String {
+    private static func read(_ path: String, backupCall: BackupExclusion.Call?) throws -> String {
         let folder = try openOrMake(path)
         try OwnFolder.require(try folder.status(), path: folder.path)
+        // Each time, because a restore or a move of the folder may have removed the mark.
+        try excludeFromBackups(path, by: backupCall)
         let file = AtomicFile(folder: folder, name: fileName)
         if let bytes = try file.read(longest: 64) { return try parse(bytes, folder: folder) }
-        try excludeFromBackups(path)
         try Array("\(FileID.make().text)\n".utf8).withUnsafeBytes {
             try folder.makeFile(fileName, under: ".\(fileName).\(FileID.make().text)", bytes: $0)
         }
@@ -57,19 +64,14 @@ public struct DeviceIdentity: Hashable, Sendable {
     }
 
     /// Excludes the folder from the backups of an Apple device, so that a restored device gets its own id.
-    private static func excludeFromBackups(_ path: String) throws {
-        #if canImport(Darwin)
-        var folder = URL(fileURLWithPath: path, isDirectory: true)
-        var values = URLResourceValues()
-        values.isExcludedFromBackup = true
+    private static func excludeFromBackups(_ path: String, by call: BackupExclusion.Call?) throws {
         do {
-            try folder.setResourceValues(values)
+            try call.map(BackupExclusion.init)?.exclude(path)
         } catch {
             throw SettingsError(
                 .system, message: "\(path) cannot be excluded from backups: \(error.localizedDescription)",
                 cause: error)
         }
-        #endif
     }
 
     private static func parse(_ bytes: Data, folder: Directory) throws -> String {

@@ -19,7 +19,6 @@ struct CatalogMigration: Sendable {
         }
     }
 
-    /// Returns true if a catalog needs a migration.
     func isNeeded() async throws -> Bool {
         let stored = try await access.runner.read(CatalogTable.versions)
         return catalogs.contains { stored[$0.name]?.data != $0.version }
@@ -80,7 +79,6 @@ struct CatalogMigration: Sendable {
 
     // MARK: Verification
 
-    /// Returns the keys of the catalog whose values in the database cannot be read.
     private static func failures(
         of catalog: StorageCatalog, _ access: ValueAccess, _ db: Database
     ) throws -> [String] {

@@ -18,7 +18,6 @@ struct KeyMigrator: Sendable {
         access.registry.all.filter { $0.info.migrate != nil && $0.info.availability.contains(.here) }
     }
 
-    /// Returns true if a key is not completely migrated.
     func isNeeded() async throws -> Bool {
         if entries.isEmpty { return false }
         let states = try await access.runner.read(MigrationTable.states)
@@ -94,7 +93,8 @@ struct KeyMigrator: Sendable {
         let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceName))
         var access = access
         access.time = .before
-        return try await access.write(isDurable: true) { access, db in
+        return try await access.write(isDurable: true) { batch in
+            let (access, db) = (batch.access, batch.database)
             // A removal has left a record, now or earlier, and the value must not come back.
             if try MigrationTable.isNoted(name, db) || SettingTable.isRemovedOnPurpose(name, db) { return false }
             if try SettingTable.read(name, db) != nil { return false }

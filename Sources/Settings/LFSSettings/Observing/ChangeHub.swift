@@ -25,13 +25,10 @@ final class ChangeHub: Sendable {
 
     var observerCount: Int { state.withLock { $0.byName.values.reduce(0) { $0 + $1.count } } }
 
-    /// True if there are observers.
     var isObserved: Bool { state.withLock { !$0.byName.isEmpty } }
 
-    /// True if no observer will be notified any more.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// The observed names outside the database.
     var namesBesideDatabase: [String] {
         state.withLock { state in
             state.byName.filter { $0.value.values.contains { !$0.isInDatabase } }.map(\.key)
@@ -78,13 +75,10 @@ final class ChangeHub: Sendable {
     /// Notifies the observers of keys in the database that rows were deleted, whose names are no longer known.
     func notifyGone() { notify { $0.isInDatabase && $0.isAbout == nil } }
 
-    /// Notifies all observers of keys in the database.
     func notifyDatabase() { notify(where: \.isInDatabase) }
 
-    /// Notifies all observers.
     func notifyAll() { notify { _ in true } }
 
-    /// Ends all observations.
     func close() {
         state.withLock { $0.isClosed = true }
         notifyAll()

@@ -7,7 +7,6 @@ import Foundation
 /// If values change faster than they are consumed, only the last one is delivered. The sequence ends when the task is
 /// cancelled or the router is stopped, and with an error when the value cannot be read.
 public struct SettingValues<Value: Sendable>: AsyncSequence, Sendable {
-    /// A value with the content that distinguishes it from others.
     struct Reading: Sendable {
         /// The stored content, or that of the key's default. Nil without both.
         let content: SerializedValue?

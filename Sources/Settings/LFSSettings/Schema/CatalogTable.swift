@@ -2,7 +2,6 @@ import GRDB
 
 /// `lfs_setting_catalog`: the version of each catalog's data, and of the app that has written it.
 enum CatalogTable {
-    /// The versions of a catalog's data.
     struct Versions: Sendable {
         let data: Int
         /// The version of the app that has written the data, if that app provided it.

@@ -30,7 +30,6 @@ enum SettingKeyTable {
         try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM main.lfs_setting_key)") ?? true
     }
 
-    /// Adds a key as the current one, and retires the former one.
     static func add(_ id: String, wrapped: Data, now: Int64, _ db: Database) throws {
         try db.execute(sql: "UPDATE main.lfs_setting_key SET state = 'retired' WHERE state = 'current'")
         try db.execute(

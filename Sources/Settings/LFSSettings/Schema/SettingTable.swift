@@ -6,8 +6,13 @@ import LFSSystem
 enum SettingTable {
     static let name = "lfs_setting"
 
+    /// The columns that make up a value. They come before any others.
+    private static let valueColumns = "value, serializer, version, updatedAt"
+
     // MARK: Reading
 
+    /// Reads a value. ``ValueAccess`` calls it for `get`, on a reader of the database or within the app's transaction.
+    ///
     /// - Throws: ``SettingsError/Code/corrupted`` when another program has written an invalid row.
     static func read(_ name: String, _ db: Database) throws -> StoredValue? {
         let sql = "SELECT \(valueColumns) FROM main.lfs_setting WHERE name = ? AND isRemoved = 0"
@@ -16,8 +21,12 @@ enum SettingTable {
     }
 
     static func contains(_ name: String, _ db: Database) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM main.lfs_setting WHERE name = ? AND isRemoved = 0)"
-        return try Bool.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]) ?? false
+        try exists("name = ? AND isRemoved = 0", arguments: [name], db)
+    }
+
+    private static func exists(_ condition: String, arguments: StatementArguments, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM main.lfs_setting WHERE \(condition))"
+        return try Bool.fetchOne(try db.cachedStatement(sql: sql), arguments: arguments) ?? false
     }
 
     /// Returns all values for a snapshot, with the errors of those that cannot be read.
@@ -76,9 +85,6 @@ enum SettingTable {
         }
     }
 
-    /// The columns that make up a value. They come before any others.
-    private static let valueColumns = "value, serializer, version, updatedAt"
-
     private static func value(_ row: Row) throws(SettingsError) -> StoredValue {
         guard case .blob(let bytes) = (row[0] as DatabaseValue).storage,
             let serializer = String.fromDatabaseValue(row[1]), let version = Int.fromDatabaseValue(row[2]),
@@ -108,52 +114,33 @@ enum SettingTable {
     static func write(_ name: String, value: StoredValue, time: Time, _ db: Database) throws {
         if case .before = time, try isRemovedOnPurpose(name, db) { return }
         let id = newID(time, now: value.updatedAt)
-        if try put(name, value: value, id: id, how: .unlessLater, db) { return }
+        if try put(name, value: value, id: id, isForced: false, db) { return }
         // The row's id is later: it comes from another device, or from a clock that was ahead.
         let later = try self.id(after: name, time, now: value.updatedAt, db)
-        try put(name, value: value, id: later, how: .anyway, db)
+        try put(name, value: value, id: later, db)
     }
 
-    /// The mode of a write to a row.
-    private enum Put {
-        /// Changes nothing if the row has a later id.
-        case unlessLater
-        case anyway
-        /// Stores a value of another device.
-        case taken
+    private static let putSQL = """
+        INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7)
+        ON CONFLICT (name) DO UPDATE SET
+            value = excluded.value, serializer = excluded.serializer, version = excluded.version,
+            updateID = excluded.updateID, updatedAt = excluded.updatedAt, isRemoved = 0, isTaken = excluded.isTaken
+        WHERE ?8 OR updateID < excluded.updateID
+        """
 
-        var sql: String {
-            switch self {
-            case .unlessLater: Self.unlessLaterSQL
-            case .anyway: Self.anywaySQL
-            case .taken: Self.takenSQL
-            }
-        }
-
-        private static let unlessLaterSQL = anywaySQL + " WHERE updateID < excluded.updateID"
-        private static let anywaySQL = text(isTaken: false)
-        private static let takenSQL = text(isTaken: true)
-
-        private static func text(isTaken: Bool) -> String {
-            """
-            INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken)
-            VALUES (?, ?, ?, ?, ?, ?, 0, \(isTaken ? 1 : 0))
-            ON CONFLICT (name) DO UPDATE SET
-                value = excluded.value, serializer = excluded.serializer, version = excluded.version,
-                updateID = excluded.updateID, updatedAt = excluded.updatedAt, isRemoved = 0, isTaken = excluded.isTaken
-            """
-        }
-    }
-
+    /// - Parameters:
+    ///   - isTaken: true for a value of another device.
+    ///   - isForced: false to change nothing if the row has a later id.
     /// - Returns: true if the row has the value now.
     @discardableResult
     private static func put(
-        _ name: String, value: StoredValue, id: FileID, how: Put, _ db: Database
+        _ name: String, value: StoredValue, id: FileID, isTaken: Bool = false, isForced: Bool = true, _ db: Database
     ) throws -> Bool {
         let content = value.content
         // GRDB stores empty data as an empty blob, which is not NULL.
-        try db.cachedStatement(sql: how.sql).execute(arguments: [
-            name, content.bytes, content.serializer, content.version, id.text, value.updatedAt,
+        try db.cachedStatement(sql: putSQL).execute(arguments: [
+            name, content.bytes, content.serializer, content.version, id.text, value.updatedAt, isTaken, isForced,
         ])
         return db.changesCount > 0
     }
@@ -165,7 +152,6 @@ enum SettingTable {
         }
     }
 
-    /// Returns an id that is later than that of a row.
     private static func id(after name: String, _ time: Time, now: Int64, _ db: Database) throws -> FileID {
         guard let last = try updateID(of: name, db) else { return newID(time, now: now) }
         if case .before = time { return FileID.make(after: last) }
@@ -223,10 +209,7 @@ enum SettingTable {
 
     /// Returns true if the row records that the app removed the value, on this or another device.
     static func isRemovedOnPurpose(_ name: String, _ db: Database) throws -> Bool {
-        let sql = """
-            SELECT EXISTS (SELECT 1 FROM main.lfs_setting WHERE name = ? AND isRemoved = 1 AND serializer <> ?)
-            """
-        return try Bool.fetchOne(try db.cachedStatement(sql: sql), arguments: [name, removedByStep]) ?? false
+        try exists("name = ? AND isRemoved = 1 AND serializer <> ?", arguments: [name, removedByStep], db)
     }
 
     // MARK: Syncing
@@ -274,10 +257,8 @@ enum SettingTable {
             isTaken: Bool.fromDatabaseValue(row["isTaken"]) ?? false)
     }
 
-    /// Returns true if the row of a name records a removal.
     static func isRemoved(_ name: String, _ db: Database) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM main.lfs_setting WHERE name = ? AND isRemoved = 1)"
-        return try Bool.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]) ?? false
+        try exists("name = ? AND isRemoved = 1", arguments: [name], db)
     }
 
     /// Returns nil without a row, or if another program has written the id. Any other id counts as later then.
@@ -291,13 +272,12 @@ enum SettingTable {
     /// - Parameter value: nil for a removed value.
     static func take(_ name: String, value: StoredValue?, id: FileID, now: Int64, _ db: Database) throws {
         if let value {
-            try put(name, value: value, id: id, how: .taken, db)
+            try put(name, value: value, id: id, isTaken: true, db)
         } else {
             try noteRemoved(name, id: id, now: now, isTaken: true, db)
         }
     }
 
-    /// Replaces the id of a row whose time is too far ahead.
     static func restamp(_ name: String, from id: FileID, to new: FileID, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE main.lfs_setting SET updateID = ? WHERE name = ? AND updateID = ?",

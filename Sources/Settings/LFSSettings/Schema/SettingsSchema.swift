@@ -10,9 +10,7 @@ extension DatabaseMigrator {
     }
 }
 
-/// The tables of LFSSettings in the app's database.
 enum SettingsSchema {
-    /// The schema version that this code reads and writes.
     static let version = 2
     static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [
         ("lfsSettings.v1", create), ("lfsSettings.v2", addIsTaken),

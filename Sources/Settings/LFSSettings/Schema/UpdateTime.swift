@@ -12,9 +12,7 @@ enum UpdateTime {
     /// The minimum time in milliseconds for which a removal is published: half a year.
     static let removalLifetime: Int64 = 180 * 24 * 3_600_000
 
-    /// Returns true if a removal of that time was published for long enough.
     static func isLongAgo(_ milliseconds: Int64, now: Int64) -> Bool { milliseconds < now &- removalLifetime }
 
-    /// Returns true if the id comes from a clock that is too far ahead of this device's.
     static func isTooFarAhead(_ id: FileID, now: Int64) -> Bool { id.milliseconds > now &+ furthestAhead }
 }

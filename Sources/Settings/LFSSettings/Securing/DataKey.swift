@@ -29,11 +29,9 @@ struct DataKeyID: Sendable, Hashable {
 
     var bytes: [UInt8] { [high, low].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } } }
 
-    /// The id as 32 lowercase hex digits.
     var text: String { ContentHash.hex(of: bytes) }
 }
 
-/// A key that encrypts envelopes.
 struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     let id: DataKeyID
     let key: SymmetricKey
@@ -71,7 +69,6 @@ struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// The data keys that are available to a call.
 struct KeySet: Sendable, CustomReflectable {
     /// The key that encrypts new values, if any.
     let current: DataKey?
@@ -107,9 +104,7 @@ struct KeySet: Sendable, CustomReflectable {
     }
 }
 
-/// The errors for a missing or wrong root key.
 enum RootKeyErrors {
-    /// - Throws: ``SettingsError/Code/keyMismatch`` for a key that does not have 256 bits.
     static func requireLength(_ root: SymmetricKey) throws(SettingsError) {
         guard root.bitCount == 256 else {
             throw SettingsError(

@@ -10,7 +10,6 @@ import LFSSystem
 /// messages (NIST SP 800-38D, section 8.3). The associated data is everything before the ciphertext, followed by the
 /// context.
 struct Envelope: Sendable {
-    /// The part that a reader needs to find the key.
     struct Header: Sendable, Hashable {
         let suite: EnvelopeSuite
         let keyID: DataKeyID
@@ -133,4 +132,25 @@ func randomBytes(_ count: Int) -> Data {
     var bytes = Data(count: count)
     bytes.withUnsafeMutableBytes { SystemRandom.fill($0) }
     return bytes
+}
+
+/// The identity of an encrypted value. An envelope opens only with the context that it was made for.
+struct EnvelopeContext: Sendable, Hashable {
+    let installID: FileID
+    let domain: String
+    let name: String
+    let serializer: String
+    let version: Int
+
+    /// The texts, each preceded by its length as four bytes with the most significant byte first, so that no two
+    /// contexts have the same bytes.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        for text in [installID.text, domain, name, serializer, String(version)] {
+            withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: text.utf8)
+        }
+        return bytes
+    }
 }

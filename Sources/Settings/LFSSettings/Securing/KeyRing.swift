@@ -9,19 +9,11 @@ import Synchronization
 ///
 /// One mutex owns the keys in memory. It is never held during a call or a transaction.
 final class KeyRing: Sendable {
-    /// The keys that the database contains.
     struct Found: Sendable {
         let keys: [SettingKeyTable.WrappedKey]
         /// True if the table has no rows, not even unreadable ones.
         let isEmpty: Bool
-        /// The note of the root key's source.
         let note: Data?
-
-        init(_ state: SettingsStateTable.State, _ db: Database) throws {
-            keys = try SettingKeyTable.all(db)
-            isEmpty = try keys.isEmpty && SettingKeyTable.isEmpty(db)
-            note = state.rootKeyNote
-        }
     }
 
     private struct State {
@@ -31,7 +23,6 @@ final class KeyRing: Sendable {
         var isReloading = false
         var opened: [SettingKeyTable.WrappedKey: DataKey] = [:]
         var byID: [DataKeyID: DataKey] = [:]
-        /// The ids of data keys whose rows are durable.
         var durable: Set<DataKeyID> = []
     }
 
@@ -60,15 +51,13 @@ final class KeyRing: Sendable {
 
     /// Fetches the root key unless it is in memory. Makes one only if the database has no data key.
     ///
-    /// - Parameter found: the keys that the database had a moment ago, or nil to read them. They are read again before
-    ///   any decision that depends on them.
     /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``;
     ///   the errors of the source.
-    func load(_ found: Found? = nil) async throws {
+    func load() async throws {
         if state.withLock({ $0.root != nil }) { return }
         try await loading.withPermit {
             if state.withLock({ $0.root != nil }) { return }
-            try await fetchAndKeep(found)
+            try await fetchAndKeep()
         }
     }
 
@@ -79,13 +68,13 @@ final class KeyRing: Sendable {
             // Other calls continue to decrypt with the key in memory.
             state.withLock { $0.isReloading = true }
             defer { state.withLock { $0.isReloading = false } }
-            try await fetchAndKeep(nil)
+            try await fetchAndKeep()
         }
     }
 
-    private func fetchAndKeep(_ found: Found?) async throws {
+    private func fetchAndKeep() async throws {
         do {
-            let root = try await fetch(found)
+            let root = try await fetch()
             state.withLock { ($0.root, $0.failure) = (root, nil) }
         } catch {
             let failure = SettingsError.wrapping(error, key: nil) as? SettingsError
@@ -94,9 +83,9 @@ final class KeyRing: Sendable {
         }
     }
 
-    private func fetch(_ found: Found?) async throws -> SymmetricKey {
-        guard let source else { throw Self.unnamed }
-        var found = if let found { found } else { try await look() }
+    private func fetch() async throws -> SymmetricKey {
+        guard let source else { throw SettingsError.noRootKey }
+        var found = try await look()
         while true {
             if found.isEmpty {
                 // If another process is making one too, its data key is used, and this process reads it.
@@ -116,7 +105,10 @@ final class KeyRing: Sendable {
     }
 
     private func look() async throws -> Found {
-        try await runner.read { db in try Found(SettingsStateTable.read(db), db) }
+        try await runner.read { db in
+            let (keys, isEmpty) = (try SettingKeyTable.all(db), try SettingKeyTable.isEmpty(db))
+            return Found(keys: keys, isEmpty: isEmpty, note: try SettingsStateTable.read(db).rootKeyNote)
+        }
     }
 
     /// Returns true if a root key is the right one. Decrypting one data key is enough, because others may be damaged.
@@ -144,7 +136,6 @@ final class KeyRing: Sendable {
         return fresh.root
     }
 
-    /// Returns the root key that its source stores, or makes a new one.
     private func obtain(_ source: KeySource.Closures, note: Data?) async throws -> (root: SymmetricKey, note: Data?) {
         var note = note
         var root = try await source.load(note)
@@ -163,9 +154,8 @@ final class KeyRing: Sendable {
         return (key.id, try key.wrapped(by: root, installID))
     }
 
-    /// Obtains another root key to replace a lost one.
     func obtainOther() async throws -> (root: SymmetricKey, note: Data?) {
-        guard let source else { throw Self.unnamed }
+        guard let source else { throw SettingsError.noRootKey }
         return try await lock.run { try await obtain(source, note: nil) }
     }
 
@@ -190,7 +180,7 @@ final class KeyRing: Sendable {
 
     /// Returns the keys that are now in the database.
     ///
-    /// - Throws: the errors of ``load(_:)``.
+    /// - Throws: the errors of ``load()``.
     func keys() async throws -> KeySet {
         try await load()
         var isAgain = false
@@ -216,30 +206,10 @@ final class KeyRing: Sendable {
         return set
     }
 
-    /// Runs a body with a transaction that may need a data key. If the table is empty, a data key is made and the body
-    /// runs again. This repeats if a removal of all values comes in between.
-    func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
-        try await load()
-        while true {
-            // Data keys that the root key does not open end the loop with an error, because no removal caused this.
-            do { return try await body() } catch is NoDataKey { try await reload() }
-            try Task.checkCancellation()
-        }
-    }
-
     /// Returns true if a transaction would find no usable data key.
     func lacksKeys(_ db: Database) throws -> Bool {
         guard state.withLock({ $0.root != nil }) else { return true }
         return try keys(db).all.isEmpty
-    }
-
-    /// Does the same as ``keys(_:mayMake:)``, for a body of ``retrying(_:)``.
-    ///
-    /// - Throws: ``NoDataKey``.
-    func requiredKeys(_ db: Database) throws -> KeySet {
-        let set = try keys(db)
-        if set.all.isEmpty { throw NoDataKey() }
-        return set
     }
 
     /// Does the same as ``keys()``, within a transaction.
@@ -249,7 +219,7 @@ final class KeyRing: Sendable {
     /// - Throws: the earlier error of fetching the root key; ``SettingsError/Code/keyMissing``.
     func keys(_ db: Database, mayMake: Bool = false) throws -> KeySet {
         let (root, failure, isReloading) = state.withLock { ($0.root, $0.failure, $0.isReloading) }
-        guard let root else { throw failure ?? (source == nil ? Self.unnamed : RootKeyErrors.missing) }
+        guard let root else { throw failure ?? (source == nil ? SettingsError.noRootKey : RootKeyErrors.missing) }
         var (all, unreadable, current): ([DataKeyID: DataKey], Set<DataKeyID>, DataKey?) = ([:], [], nil)
         if mayMake, try SettingKeyTable.isEmpty(db) {
             // The root key in memory may no longer be stored anywhere.
@@ -271,15 +241,20 @@ final class KeyRing: Sendable {
 
     /// Adds a data key, which becomes the current one. It is durable when the call returns.
     func rotate() async throws {
-        try await retrying {
+        try await load()
+        while true {
             guard let root = state.withLock({ $0.root }) else { throw RootKeyErrors.missing }
             let (key, now) = (try newKey(root), now())
-            try await runner.writeDurably { db in
+            let isAdded = try await runner.writeDurably { db in
                 // Only if this root key opens a data key. Otherwise the table would mix data keys of two root keys.
-                _ = try self.requiredKeys(db)
+                if try self.keys(db).all.isEmpty { return false }
                 try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
+                return true
             }
-            state.withLock { _ = $0.durable.insert(key.id) }
+            if isAdded { return state.withLock { _ = $0.durable.insert(key.id) } }
+            // A removal of all values has emptied the table. Data keys that the root key does not open are an error.
+            try await reload()
+            try Task.checkCancellation()
         }
     }
 
@@ -294,15 +269,7 @@ final class KeyRing: Sendable {
             return nil
         }
     }
-
-    private static var unnamed: SettingsError {
-        SettingsError(
-            .notConfigured,
-            message:
-                "A key is encrypted, and the options name no root key. Set StorageOptions.rootKey, such as .keyFile(…)."
-        )
-    }
 }
 
-/// An error for a transaction that finds no data key and cannot make one: see `KeyRing.retrying`.
+/// An error for a transaction that finds no data key in memory: see ``ValueAccess/write(isDurable:_:)``.
 struct NoDataKey: Error {}

@@ -8,12 +8,10 @@ import LFSSystem
 /// never replaced automatically.
 public struct KeySource: Sendable {
     enum Kind: Sendable {
-        /// The router's own key chain.
         case keychain
         case closures(Closures)
     }
 
-    /// The closures that load the root key, and make it if that is possible.
     struct Closures: Sendable {
         let load: @Sendable (_ note: Data?) async throws -> SymmetricKey?
         let make: (@Sendable () async throws -> Data?)?

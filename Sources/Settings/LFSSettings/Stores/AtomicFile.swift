@@ -10,12 +10,11 @@ struct AtomicFile {
     let folder: Directory
     let name: String
 
-    /// The suffix of the names of temporary files.
     static let unfinished = ".unfinished"
 
     /// - Parameter longest: the size limit. A longer file is damaged.
     /// - Returns: nil if the file does not exist.
-    /// - Throws: ``SettingsError/Code/corrupted`` if it is not a regular file of this user only, or is too long.
+    /// - Throws: ``SettingsError/Code/corrupted`` if it is not a regular file of this user, or is too long.
     func read(longest: Int) throws -> Data? {
         let file: Descriptor
         do {
@@ -25,8 +24,9 @@ struct AtomicFile {
             throw error.isSymbolicLink || error.isNoFile ? foreign : error as any Error
         }
         let status = try file.status()
-        // A file that was replaced after it was opened has no name left. It is still complete.
-        guard status.isRegularFile, status.isOurs, status.linkCount <= 1 else { throw foreign }
+        // The file may have a second name: while it is created on file systems that cannot rename exclusively, and in a
+        // backup that consists of hard links.
+        guard status.isRegularFile, status.isOurs else { throw foreign }
         guard status.byteCount <= longest else { throw StoredValue.damaged }
         return Data(try file.prefix(Int(status.byteCount)))
     }
@@ -70,7 +70,7 @@ struct AtomicFile {
         SettingsError(
             .corrupted,
             message: """
-                \(folder.child(name)) is not a file of this user alone, so it is not read. It is left unchanged. Check \
+                \(folder.child(name)) is not a file of this user, so it is not read. It is left unchanged. Check \
                 who has put it there, and remove it.
                 """)
     }

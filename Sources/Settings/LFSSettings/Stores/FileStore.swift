@@ -8,31 +8,24 @@ import LFSSystem
 /// A change holds the folder's lock (`flock`), which ends with the call or the process. Reading takes no lock, because
 /// a file is replaced as a whole.
 struct FileStore: SettingsStore {
+    let runner: BackgroundRunner
     /// The parent folder of this database's folder.
     let location: String
+    /// The location as the database records it: its path, or a text for a path that moves with the database.
+    let note: String
     let installID: FileID
-    /// The database's record of the location.
-    let notes: FolderNotes
 
     var resetPlace: ResetPlace? { .files }
 
     static let lockName = ".lock"
     static let longest = StorageLimits.file + Envelope.overhead + StoredValue.longestFrame
 
-    init(location: String, installID: FileID, notes: FolderNotes) {
-        self.location = location
-        self.installID = installID
-        self.notes = notes
-    }
-
     var path: String { location + "/" + folderName }
     private var folderName: String { "settings-\(installID.text)" }
 
     /// Creates the folder if it is new, and removes incomplete files that a crash left.
-    ///
-    /// - Parameter isNoted: true if the database records that the folder was used before.
-    func prepare(isNoted: Bool) async throws {
-        if isNoted { return try await sweep() }
+    func prepare() async throws {
+        if try await isNoted() { return try await sweep() }
         let (location, folderName) = (location, folderName)
         try await BlockingPool.shared.run { _ in
             let parent = try Directory.openOrMake(location)
@@ -42,8 +35,18 @@ struct FileStore: SettingsStore {
             // The location itself may be new, or its creator may have ended before the sync.
             try Directory.open((location as NSString).deletingLastPathComponent).synchronize()
         }
-        try await notes.note()
+        try await runner.writeDurably { [note] db in try FolderTable.add(note, db) }
         try await sweep()
+    }
+
+    private func isNoted() async throws -> Bool {
+        // Earlier versions recorded the path.
+        try await runner.read { [note, location] db in try FolderTable.contains(note, or: location, db) }
+    }
+
+    /// Deletes the record that the folder was used before.
+    func forget() async throws {
+        try await runner.writeDurably { [note, location] db in try FolderTable.remove(note, and: location, db) }
     }
 
     private func sweep() async throws {
@@ -64,7 +67,7 @@ struct FileStore: SettingsStore {
             return try await BlockingPool.shared.run { _ in try Self.read(name, place: place, in: try open()) }
         } catch let error as SettingsError where error.code == .folderAbsent {
             // A folder that was never used has no values. It is the source of a migration.
-            guard try await notes.isNoted() else { return nil }
+            guard try await isNoted() else { return nil }
             throw error
         }
     }
@@ -106,7 +109,6 @@ struct FileStore: SettingsStore {
         return try await BlockingPool.shared.run { _ in LockedFile.Identity(try open().status()) }
     }
 
-    /// Returns true if the folder exists.
     func isThere() async throws -> Bool {
         do {
             _ = try await identity()

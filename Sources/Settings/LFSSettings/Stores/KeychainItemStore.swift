@@ -77,22 +77,22 @@ struct KeychainItemStore: SecretStore {
         }
     }
 
-    private func content(_ item: String) throws(KeychainFailure) -> Data? {
+    /// Returns nil if the item does not exist.
+    private func ifFound<Result>(_ body: () throws(KeychainFailure) -> Result) throws(KeychainFailure) -> Result? {
         do throws(KeychainFailure) {
-            return try items.content(service: service, account: item)
+            return try body()
         } catch {
             guard error == .itemNotFound else { throw error }
             return nil
         }
     }
 
+    private func content(_ item: String) throws(KeychainFailure) -> Data? {
+        try ifFound { () throws(KeychainFailure) in try items.content(service: service, account: item) }
+    }
+
     private func names() throws(KeychainFailure) -> [String] {
-        do throws(KeychainFailure) {
-            return try items.accounts(service: service).sorted()
-        } catch {
-            guard error == .itemNotFound else { throw error }
-            return []
-        }
+        try ifFound { () throws(KeychainFailure) in try items.accounts(service: service).sorted() } ?? []
     }
 
     private func require(_ item: String?) throws {
@@ -102,24 +102,17 @@ struct KeychainItemStore: SecretStore {
 
     /// Updates the item, or adds it. Another process of the app may add it between the two calls.
     private func put(_ bytes: Data, item: String) throws(KeychainFailure) {
-        do throws(KeychainFailure) {
-            return try items.update(bytes, service: service, account: item)
-        } catch {
-            guard error == .itemNotFound else { throw error }
-        }
+        let update = { () throws(KeychainFailure) in try items.update(bytes, service: service, account: item) }
+        if try ifFound(update) != nil { return }
         do throws(KeychainFailure) {
             try items.add(bytes, service: service, account: item)
         } catch {
             guard error == .duplicateItem else { throw error }
-            try items.update(bytes, service: service, account: item)
+            try update()
         }
     }
 
     private func remove(_ item: String) throws(KeychainFailure) {
-        do throws(KeychainFailure) {
-            try items.remove(service: service, account: item)
-        } catch {
-            guard error == .itemNotFound else { throw error }
-        }
+        _ = try ifFound { () throws(KeychainFailure) in try items.remove(service: service, account: item) }
     }
 }

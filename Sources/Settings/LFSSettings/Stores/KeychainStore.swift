@@ -12,7 +12,6 @@ struct KeychainStore: SettingsStore {
     static let sentinel = "lfs.sentinel"
     /// The item with the root key of ``KeySource/keychain``.
     static let rootKey = "lfs.root"
-    /// The items that do not belong to a key.
     private static let ownItems: Set = [sentinel, rootKey]
 
     let secrets: any SecretStore

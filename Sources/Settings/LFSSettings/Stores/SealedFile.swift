@@ -10,7 +10,6 @@ import Synchronization
 ///
 /// One mutex owns the key in memory.
 final class SealedFile: SecretStore {
-    /// The key, and the note with which it was made.
     private struct Opened {
         let note: Data?
         let key: DataKey

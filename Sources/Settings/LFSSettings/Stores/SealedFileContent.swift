@@ -7,9 +7,7 @@ import Foundation
 /// Numbers have 4 bytes with the most significant first. Damage in an envelope affects only that item. The envelope of
 /// a damaged item is written back unchanged.
 struct SealedFileContent: Sendable {
-    /// The note of the key's source.
     var note: Data?
-    /// The envelopes by the names of their items.
     var items: [String: Data] = [:]
 
     /// Returns true if an item is encrypted with a key. Nil if no item names its key.

@@ -1,4 +1,5 @@
 package import Foundation
+package import LFSSystem
 
 /// A service or a file that stores secrets, each under a name.
 ///
@@ -58,4 +59,20 @@ package enum SecretChange: Sendable {
     case keep
     case put(Data)
     case remove
+}
+
+/// The database that secrets belong to.
+package struct SecretOwner: Sendable {
+    /// The id that distinguishes its items from those of other databases.
+    package let installID: FileID
+    /// The path of the database file, or empty for a database in memory.
+    package let databasePath: String
+    /// The clock for deadlines.
+    package let clock: any Clock<Duration>
+
+    package init(installID: FileID, databasePath: String, clock: any Clock<Duration> = ContinuousClock()) {
+        self.installID = installID
+        self.databasePath = databasePath
+        self.clock = clock
+    }
 }

@@ -36,5 +36,4 @@ extension SettingsStore {
     var resetPlace: ResetPlace? { nil }
 }
 
-/// Reads the stored value within a change.
 typealias ValueReader = () throws -> StoredValue?

@@ -15,12 +15,6 @@ public struct CompanionOptions: Sendable {
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
     /// Creates options. Every option has a default.
-    ///
-    /// - Parameters:
-    ///   - transports: the transports to the other devices.
-    ///   - interval: the interval between checks for new states. Less than a second counts as one second.
-    ///   - backoff: the delays after failures. Less than a second counts as one second.
-    ///   - deadline: the time limit of a transport for one state. Less than a second counts as one second.
     public init(
         _ transports: [any CompanionTransport] = [], interval: Duration = .seconds(60),
         backoff: Backoff = Backoff(base: .seconds(1), cap: .seconds(600)), deadline: Duration = .seconds(300)

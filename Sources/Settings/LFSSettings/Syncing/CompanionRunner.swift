@@ -8,10 +8,10 @@ import Synchronization
 ///
 /// One mutex owns the status. It is never held during a call.
 final class CompanionRunner: Sendable {
-    private let access: ValueAccess
-    private let calls: DeadlineTransport
-    private let deviceID: FileID
-    private let resetCount: Int64
+    let access: ValueAccess
+    let calls: DeadlineTransport
+    let deviceID: FileID
+    let resetCount: Int64
     private let interval: Duration
     private let backoff: Backoff
     private let random: @Sendable () -> Double
@@ -52,11 +52,9 @@ final class CompanionRunner: Sendable {
     /// - Throws: a ``SettingsError`` with the reason why the round failed, or why some values were not published.
     func synchronize(includesManual: Bool) async throws {
         try await turns.withPermit {
-            let round = CompanionRound(
-                access: access, calls: calls, deviceID: deviceID, resetCount: resetCount,
-                includesManual: includesManual)
             do {
-                let findings = try await round.run(includesManual ? nil : memory.withLock { $0 })
+                let known = includesManual ? nil : memory.withLock { $0 }
+                let findings = try await run(known, includesManual: includesManual)
                 memory.withLock { $0 = findings.memory }
                 note(findings)
                 if let failure = findings.failure { throw failure }
@@ -66,6 +64,14 @@ final class CompanionRunner: Sendable {
                 note(error)
                 throw error
             }
+        }
+    }
+
+    private func run(_ known: CompanionSnapshot?, includesManual: Bool) async throws -> CompanionRound.Findings {
+        do {
+            return try await CompanionRound(self, includesManual: includesManual, known: known).run()
+        } catch is CompanionRound.NeedsWhole {
+            return try await CompanionRound(self, includesManual: includesManual, known: nil).run()
         }
     }
 
@@ -115,7 +121,7 @@ final class CompanionRunner: Sendable {
         max(backoff.delay(afterFailures: failures, random: random()), CompanionOptions.shortest)
     }
 
-    private func note(_ findings: CompanionAccumulator.Findings) {
+    private func note(_ findings: CompanionRound.Findings) {
         let now = Date(millisecondsSince1970: access.now())
         let isNew = current.withLock { status in
             let before = status.problems

@@ -35,7 +35,6 @@ struct CompanionScope: Sendable {
         registry.entry(forStored: name)?.info.availability.contains(.here) ?? false
     }
 
-    /// Returns true if the values of a key are synced with other devices.
     static func isShared(_ info: KeyInfo) -> Bool {
         info.sync != .never && info.domain.isDatabase && info.availability.contains(.here)
     }

@@ -8,13 +8,11 @@ struct CompanionSnapshot: Sendable {
     /// The time in milliseconds after which everything is read again, whatever versions a transport reports.
     static let lifetime: Int64 = 24 * 3_600_000
 
-    /// The results of another device's state.
     struct Device: Sendable {
         let version: String
-        let findings: CompanionMerge.Findings
+        let merged: CompanionRound.Merged
     }
 
-    /// The state of this device.
     struct Own: Sendable {
         let version: String
         let state: CompanionState
@@ -27,14 +25,12 @@ struct CompanionSnapshot: Sendable {
     /// True if encrypted keys took part.
     var hasRootKey: Bool
 
-    /// Returns the query for the next round.
     func query(of device: FileID) -> CompanionQuery {
         var versions = devices.mapValues(\.version)
         versions[device.text] = own?.version
         return CompanionQuery(device: device.text, versions: versions)
     }
 
-    /// Returns true if the memory is still valid.
     func isUsable(hasRootKey: Bool, now: Int64) -> Bool {
         hasRootKey == self.hasRootKey && (0..<Self.lifetime).contains(now &- readAt)
     }

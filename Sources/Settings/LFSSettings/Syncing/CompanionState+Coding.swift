@@ -82,11 +82,6 @@ extension CompanionState {
             updateID: updateID, content: SerializedValue(serializer: serializer, version: version, bytes: bytes))
     }
 
-    /// The size of the encoded state in bytes.
-    var byteCount: Int {
-        entries.reduce(Self.frame) { count, item in count + item.value.byteCount(of: item.key) }
-    }
-
     /// Returns the size in bytes of a state with one value of the given size, for a key or a member of a family.
     static func byteCount(ofLargest value: Int, _ key: KeyInfo) -> Int {
         let name = key.isFamily ? StorageLimits.name : key.name.utf8.count

@@ -37,7 +37,6 @@ public struct CompanionState: Sendable, Hashable {
     /// The number of removals of all values on the device. The device ignores states that it published before the
     /// latest one.
     let resetCount: Int64
-    /// The entries by the names of the keys.
     let entries: [String: Entry]
 
     /// The id of the device: lowercase letters, digits and dashes. It stays the same as long as the device's database.

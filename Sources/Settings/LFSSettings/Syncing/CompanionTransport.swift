@@ -53,10 +53,6 @@ public struct CompanionQuery: Hashable, Sendable {
     public var versions: [String: String]
 
     /// Creates a query.
-    ///
-    /// - Parameters:
-    ///   - device: the id of the requesting device.
-    ///   - versions: the versions of accepted states, by the ids of their devices.
     public init(device: String, versions: [String: String] = [:]) { (self.device, self.versions) = (device, versions) }
 }
 
@@ -86,11 +82,7 @@ public struct CompanionLimits: Hashable, Sendable {
     /// The maximum number of devices to read, without the requesting one.
     public var deviceCount: Int
 
-    /// Creates limits.
-    ///
-    /// - Parameters:
-    ///   - stateByteCount: the maximum size of a device's state in bytes. Values above 1 GiB count as 1 GiB.
-    ///   - deviceCount: the maximum number of devices to read, without the requesting one. Values below 1 count as 1.
+    /// Creates limits. Sizes above 1 GiB count as 1 GiB, and counts below 1 as 1.
     public init(stateByteCount: Int = 1 << 20, deviceCount: Int = 100) {
         self.stateByteCount = min(max(stateByteCount, 0), 1 << 30)
         self.deviceCount = max(deviceCount, 1)

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 public import LFSStorage
 import LFSSystem
@@ -116,23 +117,30 @@ public struct RemoteStorageTransport: CompanionTransport {
         guard object.byteCount <= limits.stateByteCount else {
             return .unreadable(device: device.text, CompanionState.tooLarge(object.byteCount, limits: limits))
         }
-        let (content, limit) = (Content(), limits.stateByteCount)
+        let data = Mutex(Data())
+        let limit = limits.stateByteCount
         let found: RemoteObject
         do {
             found = try await storage.download(
                 DownloadRequest(object.key),
                 // The size in the listing is not trusted.
-                into: DownloadSink { bytes in try content.append(bytes, limit: limit) })
+                into: DownloadSink { bytes in
+                    try data.withLock { data in
+                        guard bytes.count <= limit - data.count else { throw TooLong() }
+                        data.append(contentsOf: bytes)
+                    }
+                })
         } catch let error as StorageError where error.isMissing {
             return nil
         } catch let error as StorageError where Self.isAboutObject(error) {
             return .unreadable(
                 device: device.text, SettingsError(.transportFailed, message: error.message, cause: error))
-        } catch is Content.TooLong {
+        } catch is TooLong {
             return .unreadable(device: device.text, CompanionState.tooLarge(Int64(limit) + 1, limits: limits))
         }
         do throws(SettingsError) {
-            let state = try CompanionState(encoded: content.bytes, limits: limits)
+            let content = data.withLock { $0 }
+            let state = try CompanionState(encoded: content, limits: limits)
             guard state.deviceID == device else { throw Self.misplaced }
             return .state(state, version: Self.version(of: object, readAs: found, content))
         } catch {
@@ -145,43 +153,19 @@ public struct RemoteStorageTransport: CompanionTransport {
     }
 
     /// Returns nil unless the listed object is the one that was read. It may have been replaced in between.
-    private static func version(of object: RemoteObject, readAs found: RemoteObject, _ content: Content) -> String? {
-        let isSame = object.sha256.map { $0 == hash(content.bytes) } ?? (object.entityTag == found.entityTag)
+    private static func version(of object: RemoteObject, readAs found: RemoteObject, _ content: Data) -> String? {
+        let isSame = object.sha256.map { $0 == hash(content) } ?? (object.entityTag == found.entityTag)
         return isSame ? version(of: object) : nil
     }
 
-    private static func hash(_ bytes: Data) -> String {
-        bytes.withUnsafeBytes { buffer in
-            var hash = ContentHash()
-            hash.update(buffer)
-            return hash.hex
-        }
-    }
+    private static func hash(_ bytes: Data) -> String { ContentHash.hex(of: SHA256.hash(data: bytes)) }
 
     /// Returns true if the error concerns this object only, so that the others can be read.
     private static func isAboutObject(_ error: StorageError) -> Bool {
         error.code == .integrity || !(error.isRetryable || error.isAboutStorage)
     }
 
-    /// The bytes of one download.
-    ///
-    /// One mutex owns them.
-    private final class Content: Sendable {
-        struct TooLong: Error {}
-
-        private let data = Mutex(Data())
-
-        var bytes: Data { data.withLock { $0 } }
-
-        func append(_ bytes: UnsafeRawBufferPointer, limit: Int) throws {
-            let isTooLong = data.withLock { data in
-                guard bytes.count <= limit - data.count else { return true }
-                data.append(contentsOf: bytes)
-                return false
-            }
-            if isTooLong { throw TooLong() }
-        }
-    }
+    private struct TooLong: Error {}
 
     private func tooMany(_ device: FileID) -> CompanionReading {
         .unreadable(

@@ -1,9 +1,7 @@
 import LFSSystem
 import Synchronization
 
-/// The keys of all catalogs, by their names.
 struct Registry: Sendable {
-    /// A key, and the name of its catalog.
     struct Entry: Sendable {
         let catalog: String
         let info: KeyInfo
@@ -12,13 +10,11 @@ struct Registry: Sendable {
     /// The keys by name, and the families by the prefix of their members' names.
     private let entries: [String: Entry]
 
-    /// All entries in the order of their names.
     let all: [Entry]
 
     /// The keys and catalogs whose data could not be migrated yet.
     let pending = PendingMigrations()
 
-    /// The keys that are available on this platform.
     var here: [KeyInfo] { all.filter { $0.info.availability.contains(.here) }.map(\.info) }
 
     /// - Throws: ``SettingsError/Code/invalidName``, ``SettingsError/Code/duplicate``,
@@ -179,9 +175,7 @@ final class PendingMigrations: Sendable {
 
     private let problems = Mutex(Problems())
 
-    /// The names of the keys.
     var names: [String] { problems.withLock { $0.keys.keys.sorted() } }
-    /// The names of the catalogs.
     var catalogs: [String] { problems.withLock { $0.catalogs.keys.sorted() } }
 
     func add(_ name: String, problem: SettingsError) { problems.withLock { $0.keys[name] = problem } }

@@ -35,12 +35,9 @@ struct SettingsReset: Sendable {
         }
     }
 
-    /// Finishes all places. A place that cannot be cleared does not stop the others.
-    func finish() async throws { try await finish(try await runner.read(SettingsStateTable.read)) }
-
-    /// Finishes the places that were pending when the state was read. The state is read again before anything is
-    /// deleted.
-    func finish(_ state: SettingsStateTable.State) async throws {
+    /// Finishes all places that are pending. A place that cannot be cleared does not stop the others.
+    func finish() async throws {
+        let state = try await runner.read(SettingsStateTable.read)
         stores.memory.follow(state.resetCount)
         var failure: (any Error)?
         for place in ResetPlace.allCases where isPending(place, state: state) {

@@ -2,11 +2,9 @@ import Foundation
 import LFSDatabase
 import LFSSystem
 
-/// The stores of a router, by domain.
 struct StoreSet: Sendable {
     let runner: BackgroundRunner
     let installID: FileID
-    /// The path of the database file, or empty for a database in memory.
     let databasePath: String
     let keychain: KeychainStore?
     let memory = MemoryStore()
@@ -32,14 +30,13 @@ struct StoreSet: Sendable {
         self.files = files
     }
 
-    /// The file stores of the registered keys.
     var fileStores: [FileStore] { files.values.sorted { $0.path < $1.path } }
 
     /// Returns the file stores that were ever used, including those of keys that are no longer registered.
     func usedFileStores() async throws -> [FileStore] {
         var paths: Set<String> = []
         return try await runner.read(FolderTable.all).compactMap { note in
-            try Self.location(ofNote: NotedPath.path(ofNote: note, databasePath: databasePath)).map(file)
+            try Self.location(ofNote: StoredPath.path(ofStored: note, databasePath: databasePath)).map(file)
         }.filter { paths.insert($0.path).inserted }
     }
 
@@ -48,27 +45,18 @@ struct StoreSet: Sendable {
         return files[store.path] ?? store
     }
 
-    /// Returns all stores that keep values outside the database.
     func beside() async throws -> [any SettingsStore] {
         try await usedFileStores() + [memory] + (keychain.map { [$0] } ?? [])
     }
 
-    /// Returns the store of a domain outside the database.
     func store(for domain: StorageDomain) throws -> any SettingsStore {
         switch domain.kind {
         case .file(let location): return try file(location)
         case .keychain:
-            guard let keychain else {
-                throw SettingsError(
-                    .notConfigured,
-                    message: """
-                        A key is in the key chain, but the options name no key chain. Set StorageOptions.keychain, \
-                        such as .sealedFile(at:key:).
-                        """)
-            }
+            guard let keychain else { throw SettingsError.noKeychain }
             return keychain
         case .userDefaults(let suite): return UserDefaultsStore(suite: suite)
-        case .foreign(let item): return ExternalStore(item: item)
+        case .foreign(let item): return item
         case .memory: return memory
         case .database: throw SettingsError(.system, message: "Values of the database are not in a separate store.")
         }
@@ -78,8 +66,7 @@ struct StoreSet: Sendable {
         _ location: StorageDomain.FileLocation, databasePath: String, installID: FileID, runner: BackgroundRunner
     ) throws -> FileStore {
         let (path, note) = try place(of: location, databasePath)
-        let notes = FolderNotes(runner: runner, folder: note, path: path)
-        return FileStore(location: path, installID: installID, notes: notes)
+        return FileStore(runner: runner, location: path, note: note, installID: installID)
     }
 
     private static let besideSuffix = ".settings"
@@ -108,7 +95,7 @@ struct StoreSet: Sendable {
             try Path.requireAbsolute(path, what: "The folder of .file(in:)")
             let path = Path.canonical(path)
             if !databasePath.isEmpty, path == databasePath + besideSuffix { return (path, besideNote) }
-            return (path, NotedPath.note(of: path, databasePath: databasePath))
+            return (path, StoredPath.stored(path, databasePath: databasePath))
         case .appGroup(let id):
             #if canImport(Darwin)
             guard let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: id) else {

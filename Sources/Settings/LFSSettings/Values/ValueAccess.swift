@@ -2,7 +2,6 @@ import Foundation
 import LFSDatabase
 import LFSSystem
 
-/// Access to values in all domains, and the parts of a router that it needs.
 struct ValueAccess: Sendable {
     let registry: Registry
     let runner: BackgroundRunner
@@ -55,7 +54,6 @@ struct ValueAccess: Sendable {
         return try await ring.keys()
     }
 
-    /// Changes a value outside the database.
     func change(
         _ name: String, info: KeyInfo, needsKeys: Bool = true,
         _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange

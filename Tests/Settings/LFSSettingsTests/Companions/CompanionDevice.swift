@@ -151,3 +151,8 @@ final class RecordingTransport: CompanionTransport {
 
     func changes() -> AsyncStream<Void> { base.changes() }
 }
+
+extension CompanionState {
+    /// The size of the encoded state, by the same sum as the selection of what to publish.
+    var byteCount: Int { entries.reduce(Self.frame) { $0 + $1.value.byteCount(of: $1.key) } }
+}

@@ -6,17 +6,12 @@ import LFSSystem
 ///
 /// Ids are compared first, so that only winning values are decoded. They are written in transactions of a few hundred
 /// rows, so that the app's own changes can run in between.
-struct CompanionMerge: Sendable {
-    let access: ValueAccess
-    let scope: CompanionScope
-    /// The number of removals of all values when the router was opened.
-    let resetCount: Int64
-
+extension CompanionRound {
     /// The number of rows in one transaction.
     static let rowsAtOnce = 500
 
     /// The results of a merge, in addition to the accepted values.
-    struct Findings: Sendable {
+    struct Merged: Sendable {
         /// The number of values that this app does not know.
         var unknownCount = 0
         /// Removals of long ago without a row on this device. They are not stored, because otherwise no device would
@@ -28,7 +23,7 @@ struct CompanionMerge: Sendable {
         /// True if the status has problems, so that the state is read again in each round.
         var hasProblems = false
 
-        mutating func add(_ other: Findings) {
+        mutating func add(_ other: Merged) {
             unknownCount += other.unknownCount
             bygone.merge(other.bygone) { max($0, $1) }
             needed.formUnion(other.needed)
@@ -41,13 +36,8 @@ struct CompanionMerge: Sendable {
         let name: String
         let info: KeyInfo
         let entry: CompanionState.Entry
-    }
-
-    /// The entries of a state that are compared with the rows.
-    private struct Candidates: Sendable {
-        var some: [Candidate] = []
-        /// The entries whose ids are too far in the future.
-        var ahead: [String: FileID] = [:]
+        /// True for an id that was too far ahead when the state was read. Its value was not checked, and is not taken.
+        var isAhead = false
     }
 
     private struct Comparison: Sendable {
@@ -60,50 +50,51 @@ struct CompanionMerge: Sendable {
         var needed: Set<String> = []
     }
 
-    func take(_ state: CompanionState, isOwn: Bool, tally: CompanionAccumulator) async throws -> Findings {
-        var found = Findings()
-        let candidates = candidates(state, found: &found, tally: tally)
-        if candidates.some.isEmpty, candidates.ahead.isEmpty { return found }
-        let bygone = tally.all.ofOthers.bygone
+    func merge(_ state: CompanionState, isOwn: Bool) async throws -> Merged {
+        var merged = Merged()
+        let candidates = candidates(state, merged: &merged)
+        if candidates.isEmpty { return merged }
+        let bygone = findings.ofOthers.bygone
         // Usually nothing is new, and nothing is written.
         let compared = try await access.runner.read { db in try self.compare(candidates, bygone: bygone, db) }
-        tally.change { findings in
+        change { findings in
             findings.overtaken.merge(compared.overtaken) { max($0, $1) }
             if compared.hasFutureUpdates, !isOwn { findings.othersAreAhead = true }
         }
-        if !isOwn { (found.bygone, found.needed) = (compared.bygone, compared.needed) }
-        let new = compared.new.filter { candidate in isValue(candidate, of: state, found: &found, tally: tally) }
+        if !isOwn { (merged.bygone, merged.needed) = (compared.bygone, compared.needed) }
+        let new = compared.new.filter { candidate in isValue(candidate, of: state, merged: &merged) }
         for some in new.chunks(of: Self.rowsAtOnce) {
             guard try await write(Array(some)) else {
-                tally.change { $0.isReset = true }
-                return found
+                change { $0.isReset = true }
+                return merged
             }
         }
-        return found
+        return merged
     }
 
     /// - Returns: false if all values were removed in the meantime. They must not come back.
     private func write(_ new: [Candidate]) async throws -> Bool {
-        try await access.write { access, db in
-            guard try SettingsStateTable.read(db).resetCount == resetCount else { return false }
+        try await access.write { batch in
+            let (access, db) = (batch.access, batch.database)
+            guard try SettingsStateTable.read(db).resetCount == self.resetCount else { return false }
             // Compared again, because the app may have set a value since the first comparison.
-            for candidate in new where try wins(candidate, db) { try put(candidate, access: access, db) }
+            for candidate in new where try self.wins(candidate, db) { try self.put(candidate, access: access, db) }
             return true
         }
     }
 
-    private func compare(
-        _ candidates: Candidates, bygone: [String: FileID], _ db: Database
-    ) throws -> Comparison {
+    private func compare(_ candidates: [Candidate], bygone: [String: FileID], _ db: Database) throws -> Comparison {
         let now = access.now()
         var result = Comparison()
-        for (name, id) in candidates.ahead where !result.hasFutureUpdates {
-            // Otherwise the entry was accepted while this clock was ahead too.
-            result.hasFutureUpdates = try SettingTable.updateID(of: name, db).map { id > $0 } ?? true
-        }
-        for candidate in candidates.some {
+        for candidate in candidates {
             let (name, entry) = (candidate.name, candidate.entry)
-            guard let standing = try SettingTable.updateID(of: name, db) else {
+            let standing = try SettingTable.updateID(of: name, db)
+            if candidate.isAhead {
+                // Otherwise the entry was accepted while this clock was ahead too.
+                if standing.map({ entry.updateID > $0 }) ?? true { result.hasFutureUpdates = true }
+                continue
+            }
+            guard let standing else {
                 if entry.content == nil, UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now) {
                     result.bygone[name] = entry.updateID
                 } else if entry.content != nil, let removal = bygone[name], removal > entry.updateID {
@@ -160,25 +151,28 @@ struct CompanionMerge: Sendable {
 
     // MARK: Candidates
 
-    private func candidates(
-        _ state: CompanionState, found: inout Findings, tally: CompanionAccumulator
-    ) -> Candidates {
+    /// Returns the entries to compare with the rows, including those that are too far ahead.
+    private func candidates(_ state: CompanionState, merged: inout Merged) -> [Candidate] {
         let now = access.now()
-        var candidates = Candidates()
+        var candidates: [Candidate] = []
         for (name, entry) in state.entries.sorted(by: { $0.key < $1.key }) {
             guard let info = scope.participant(name) else {
-                if !scope.knows(name) { found.unknownCount += 1 }
+                if !scope.knows(name) { merged.unknownCount += 1 }
                 continue
             }
+            var candidate = Candidate(name: name, info: info, entry: entry)
             do throws(SettingsError) {
                 if try isKnown(entry, info: info, now: now) {
-                    candidates.some.append(Candidate(name: name, info: info, entry: entry))
+                    candidates.append(candidate)
                 } else {
-                    found.unknownCount += 1
+                    merged.unknownCount += 1
                 }
             } catch {
-                if error.code == .clockAhead { candidates.ahead[name] = entry.updateID }
-                note(error, info: info, state: state, found: &found, tally: tally)
+                if error.code == .clockAhead {
+                    candidate.isAhead = true
+                    candidates.append(candidate)
+                }
+                note(error.code, info: info, of: state, merged: &merged)
             }
         }
         return candidates
@@ -209,24 +203,20 @@ struct CompanionMerge: Sendable {
     }
 
     /// Returns true if the bytes are a value of the key.
-    private func isValue(
-        _ candidate: Candidate, of state: CompanionState, found: inout Findings, tally: CompanionAccumulator
-    ) -> Bool {
+    private func isValue(_ candidate: Candidate, of state: CompanionState, merged: inout Merged) -> Bool {
         guard let content = candidate.entry.content else { return true }
         do {
             try candidate.info.check(content)
             return true
         } catch {
-            note(candidate.info.decodingError(error), info: candidate.info, state: state, found: &found, tally: tally)
+            note(candidate.info.decodingError(error).code, info: candidate.info, of: state, merged: &merged)
             return false
         }
     }
 
-    private func note(
-        _ error: SettingsError, info: KeyInfo, state: CompanionState, found: inout Findings,
-        tally: CompanionAccumulator
-    ) {
-        found.hasProblems = true
-        tally.add(CompanionStatus.Problem(device: state.device, key: info.publicName, code: error.code.rawValue))
+    private func note(_ code: SettingsError.Code, info: KeyInfo, of state: CompanionState, merged: inout Merged) {
+        merged.hasProblems = true
+        let problem = CompanionStatus.Problem(device: state.device, key: info.publicName, code: code.rawValue)
+        change { $0.add(problem) }
     }
 }

@@ -4,89 +4,69 @@ import LFSDatabase
 import LFSSystem
 
 /// The state that this device publishes.
-struct CompanionLocalState: Sendable {
-    let access: ValueAccess
-    let merge: CompanionMerge
-    let deviceID: FileID
-    /// The number of removals of all values when the router was opened.
-    let resetCount: Int64
-    /// The limit of a state's size in bytes.
-    let limit: Int
-
+extension CompanionRound {
     private struct Rows: Sendable {
-        struct Ahead: Sendable {
-            let updateID: FileID
-            let isTaken: Bool
-        }
-
-        var isReset = false
         var selection: CompanionSelection
         /// The rows from a clock that was ahead.
-        var tooFarAhead: [String: Ahead] = [:]
+        var tooFarAhead: [String: (updateID: FileID, isTaken: Bool)] = [:]
         /// Removals of long ago that have reached all devices.
         var bygone: [String: FileID] = [:]
         var unreadable: [CompanionStatus.Problem] = []
     }
 
-    /// An error of a round that cannot compute the state because it has read only some of the other devices' states.
-    struct NeedsWhole: Error {}
-
     /// - Returns: nil if all values were removed in the meantime.
     /// - Throws: ``NeedsWhole`` for a round that has not read everything.
-    func state(_ tally: CompanionAccumulator) async throws -> CompanionState? {
-        var rows = try await read(tally)
-        if !rows.isReset { try requireClock(rows, findings: tally.all) }
+    func stateToPublish() async throws -> CompanionState? {
+        guard var rows = try await readRows() else { return nil }
+        try requireClock(rows)
         if !rows.tooFarAhead.isEmpty {
-            if tally.all.isPartial { throw NeedsWhole() }
+            if findings.isPartial { throw NeedsWhole() }
             // Rows get earlier ids, so the states that were read have to be compared with them again.
-            tally.change { findings in
+            change { findings in
                 findings.memory.devices = [:]
                 findings.memory.own = nil
             }
-            try await restamp(rows.tooFarAhead, overtaken: tally.all.overtaken)
-            rows = try await read(tally)
+            try await restamp(rows.tooFarAhead, overtaken: findings.overtaken)
+            guard let again = try await readRows() else { return nil }
+            rows = again
         }
-        if rows.isReset { return nil }
         try await forget(rows.bygone)
-        for problem in rows.unreadable { tally.add(problem) }
+        change { findings in for problem in rows.unreadable { findings.add(problem) } }
         let now = access.now()
-        let findings = tally.all
-        for (name, entry) in kept(findings.own) {
+        for (name, entry) in kept(now: now) {
             if let forgotten = rows.bygone[name], entry.updateID <= forgotten { continue }
-            if rows.selection.entries[name] == nil, isExpired(entry, name: name, findings: findings, now: now) {
+            if rows.selection.entries[name] == nil, entry.content == nil,
+                isBygone(name, milliseconds: entry.updateID.milliseconds, findings: findings, now: now)
+            {
                 continue
             }
             rows.selection.keep(name, entry: entry)
         }
         rows.selection.fit()
-        try tell(rows.selection, tally: tally)
+        try report(rows.selection)
         return CompanionState(deviceID: deviceID, resetCount: resetCount, entries: rows.selection.entries)
     }
 
     // MARK: Rows
 
-    private func read(_ tally: CompanionAccumulator) async throws -> Rows {
-        let findings = tally.all
+    private func readRows() async throws -> Rows? {
+        let findings = findings
         return try await access.runner.read { db in try self.rows(findings, db) }
     }
 
-    private func rows(_ findings: CompanionAccumulator.Findings, _ db: Database) throws -> Rows {
-        let needed = findings.ofOthers.needed
-        var rows = Rows(selection: CompanionSelection(limit: limit, needed: needed))
-        rows.isReset = try SettingsStateTable.read(db).resetCount != resetCount
-        if rows.isReset { return rows }
+    private func rows(_ findings: Findings, _ db: Database) throws -> Rows? {
+        if try SettingsStateTable.read(db).resetCount != resetCount { return nil }
+        var rows = Rows(selection: CompanionSelection(limit: limit, needed: findings.ofOthers.needed))
         let now = access.now()
-        try SettingTable.forEachSyncedRow(where: { merge.scope.participant($0) != nil }, db) { name, row in
-            guard let info = merge.scope.participant(name) else { return }
+        try SettingTable.forEachSyncedRow(where: { scope.participant($0) != nil }, db) { name, row in
+            guard let info = scope.participant(name) else { return }
             do {
                 let row = try row.get()
                 guard let id = row.updateID else { throw Self.oddID }
-                if UpdateTime.isTooFarAhead(id, now: now) {
-                    rows.tooFarAhead[name] = Rows.Ahead(updateID: id, isTaken: row.isTaken)
-                }
-                let entry = CompanionState.Entry(updateID: id, content: try merge.content(row, info: info, db))
-                let isLongAgo = UpdateTime.isLongAgo(max(id.milliseconds, row.updatedAt), now: now)
-                if entry.content == nil, isLongAgo, findings.isWhole, !needed.contains(name) {
+                if UpdateTime.isTooFarAhead(id, now: now) { rows.tooFarAhead[name] = (id, row.isTaken) }
+                let entry = CompanionState.Entry(updateID: id, content: try content(row, info: info, db))
+                let milliseconds = max(id.milliseconds, row.updatedAt)
+                if entry.content == nil, isBygone(name, milliseconds: milliseconds, findings: findings, now: now) {
                     rows.bygone[name] = id
                 } else {
                     rows.selection.add(name, entry: entry)
@@ -101,11 +81,10 @@ struct CompanionLocalState: Sendable {
 
     /// Returns the published entries to publish again unchanged. They belong to keys that this app does not know or
     /// that are not part of this round, or they are later than the row and could not be accepted.
-    private func kept(_ own: CompanionState?) -> [String: CompanionState.Entry] {
-        guard let own, own.resetCount >= resetCount else { return [:] }
-        let now = access.now()
+    private func kept(now: Int64) -> [String: CompanionState.Entry] {
+        guard let own = findings.own, own.resetCount >= resetCount else { return [:] }
         return own.entries.filter { name, entry in
-            !merge.scope.staysHere(name) && !UpdateTime.isTooFarAhead(entry.updateID, now: now)
+            !scope.staysHere(name) && !UpdateTime.isTooFarAhead(entry.updateID, now: now)
         }
     }
 
@@ -120,20 +99,18 @@ struct CompanionLocalState: Sendable {
         }
     }
 
-    /// Applies the rule for rows to a removal that has no row.
-    private func isExpired(
-        _ entry: CompanionState.Entry, name: String, findings: CompanionAccumulator.Findings, now: Int64
-    ) -> Bool {
-        entry.content == nil && findings.isWhole && !findings.ofOthers.needed.contains(name)
-            && UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now)
+    /// Returns true for a removal of long ago that has reached all devices.
+    private func isBygone(_ name: String, milliseconds: Int64, findings: Findings, now: Int64) -> Bool {
+        findings.isWhole && !findings.ofOthers.needed.contains(name)
+            && UpdateTime.isLongAgo(milliseconds, now: now)
     }
 
     // MARK: Clocks
 
     /// Throws if this device's clock may be behind. Ids that seem too far ahead are right in that case. New ids would
     /// let older values win, and published values would be withdrawn.
-    private func requireClock(_ rows: Rows, findings: CompanionAccumulator.Findings) throws {
-        let now = access.now()
+    private func requireClock(_ rows: Rows) throws {
+        let (findings, now) = (findings, access.now())
         guard now < UpdateTime.earliest || findings.othersAreAhead else { return }
         let hasPublished = findings.own?.entries.values.contains { UpdateTime.isTooFarAhead($0.updateID, now: now) }
         if !rows.tooFarAhead.isEmpty || hasPublished == true { throw Self.clockBehind }
@@ -143,18 +120,14 @@ struct CompanionLocalState: Sendable {
     /// ids. Values that were set on this device still win over the same values as before. A value of another device
     /// gets the earliest possible id, because that device corrects it. Until then all other values win, or else an old
     /// copy would overwrite values that were set since.
-    private func restamp(_ ahead: [String: Rows.Ahead], overtaken: [String: FileID]) async throws {
+    private func restamp(
+        _ ahead: [String: (updateID: FileID, isTaken: Bool)], overtaken: [String: FileID]
+    ) async throws {
         let moment = Date(millisecondsSince1970: access.now())
         try await access.runner.write { db in
             for (name, row) in ahead {
-                let new: FileID
-                if row.isTaken {
-                    new = FileID.makeEarliest()
-                } else if let other = overtaken[name] {
-                    new = FileID.make(at: moment, after: other)
-                } else {
-                    new = FileID.make(at: moment)
-                }
+                let set = overtaken[name].map { FileID.make(at: moment, after: $0) } ?? FileID.make(at: moment)
+                let new = row.isTaken ? FileID.makeEarliest() : set
                 try SettingTable.restamp(name, from: row.updateID, to: new, db)
             }
         }
@@ -162,15 +135,16 @@ struct CompanionLocalState: Sendable {
 
     // MARK: The limit
 
-    private func tell(_ selection: CompanionSelection, tally: CompanionAccumulator) throws {
+    private func report(_ selection: CompanionSelection) throws {
         if selection.isOverLimit { throw Self.keptTooLarge(limit) }
         if selection.leftOut.isEmpty { return }
-        let keys = Set(selection.leftOut.keys.compactMap { merge.scope.participant($0)?.publicName }).sorted()
-        for key in keys {
-            tally.add(
-                CompanionStatus.Problem(device: deviceID.text, key: key, code: SettingsError.Code.tooLarge.rawValue))
+        let keys = Set(selection.leftOut.keys.compactMap { scope.participant($0)?.publicName }).sorted()
+        change { findings in
+            for key in keys {
+                findings.add(.init(device: deviceID.text, key: key, code: SettingsError.Code.tooLarge.rawValue))
+            }
+            findings.failure = Self.tooLarge(selection.leftOut.count, keys: keys, limit: limit)
         }
-        tally.change { $0.failure = Self.tooLarge(selection.leftOut.count, keys: keys, limit: limit) }
     }
 
     // MARK: Errors
