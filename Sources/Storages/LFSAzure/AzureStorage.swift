@@ -122,9 +122,11 @@ public final class AzureStorage: TemporaryURLStorage {
     /// - Throws: `StorageError.Code.forbidden` if the credentials may not create it.
     @discardableResult public func createIfMissing() async throws -> Bool {
         try await translatingFailures(nil) {
+            // "Create Container" of the Blob service REST API. The service requires a length even of an empty body.
+            var request = AzureRequest(.put, query: [("restype", "container")])
+            request.body = .bytes([])
             do {
-                // "Create Container" of the Blob service REST API.
-                _ = try await client.send(AzureRequest(.put, query: [("restype", "container")]))
+                _ = try await client.send(request)
                 return true
             } catch let failure as AzureFailure where failure.code == "ContainerAlreadyExists" {
                 return false

@@ -83,16 +83,22 @@ public final class S3Storage: TemporaryURLStorage {
     /// - Throws: the errors of `RemoteStorage.upload(_:to:session:)`.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await translatingFailures(key) {
-            let isLarge = source.byteCount >= max(options.multipartThreshold, 1) && provider.supportsMultipart
-            guard isLarge else {
+            guard isInParts(source) else {
                 return try await SinglePut(client: client, provider: provider, options: options, key: key)
                     .run(source, session: session)
             }
-            return try await MultipartUpload(
-                client: client, provider: provider, options: options, permits: permits, key: key, source: source,
-                session: session
-            ).run()
+            return try await multipartUpload(source, key: key, session: session).run()
         }
+    }
+
+    func isInParts(_ source: UploadSource) -> Bool {
+        source.byteCount >= max(options.multipartThreshold, 1) && provider.supportsMultipart
+    }
+
+    func multipartUpload(_ source: UploadSource, key: ObjectKey, session: UploadSession) -> MultipartUpload {
+        MultipartUpload(
+            client: client, provider: provider, options: options, permits: permits, key: key, source: source,
+            session: session)
     }
 
     /// Downloads an object or a range of it.

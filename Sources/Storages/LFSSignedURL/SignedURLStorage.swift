@@ -19,7 +19,7 @@ public final class SignedURLStorage: TemporaryURLStorage {
     let uploads: UploadActions
     let downloads: SignedRequestCache<ObjectKey, SigningAction>
     private let transport: any HTTPTransport
-    private let permits: AsyncSemaphore
+    let permits: AsyncSemaphore
 
     /// Creates a storage behind a signing server. This initializer makes no network requests.
     ///
@@ -156,7 +156,7 @@ public final class SignedURLStorage: TemporaryURLStorage {
         }
     }
 
-    private func translatingFailures<Result>(_ key: ObjectKey?, _ body: () async throws -> Result) async throws
+    func translatingFailures<Result>(_ key: ObjectKey?, _ body: () async throws -> Result) async throws
         -> Result
     {
         do {

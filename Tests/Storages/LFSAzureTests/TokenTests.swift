@@ -66,6 +66,20 @@ struct TokenTests {
         #expect(error?.code == .invalidRequest)
     }
 
+    @Test("Custom header fields reach the blob service and no login server")
+    func customFields() async throws {
+        let fake = fake(200, #"{"access_token":"abc","expires_in":3600}"#)
+        for credentials in [secret, .managedIdentity(client: nil, service: nil, AzureEnvironment(variables: [:]))] {
+            let storage = try fake.storage(credentials) { $0.headers = ["X-Door": "canary"] }
+            _ = try await storage.head(ObjectKey("a"))
+        }
+        let isOurs = { (request: HTTPRequest) in request.origin.host == "account.blob.core.windows.net" }
+        #expect(fake.requests.filter(isOurs).map { $0.headers["x-door"] } == ["canary", "canary"])
+        let logins = fake.requests.filter { !isOurs($0) }
+        #expect(logins.map(\.origin.host) == ["login.microsoftonline.com", "169.254.169.254"])
+        #expect(logins.allSatisfy { $0.headers["x-door"] == nil })
+    }
+
     @Test("A token is requested over HTTPS unless an option allows HTTP")
     func encryption() async throws {
         let fake = fake(200, #"{"access_token":"abc","expires_in":3600}"#)

@@ -56,6 +56,18 @@ struct BucketCreationTests {
         #expect(server.requests.last?.target == "/photos" && server.requests.last?.body.byteCount == 0)
     }
 
+    /// Servers other than Amazon's answer 411 to a request without a length (aws/aws-sdk-java-v2, issue 3223).
+    @Test("The request to create a bucket has a length, although its body is empty")
+    func length() async throws {
+        let server = BucketServer([.get: "NoSuchBucket"])
+        _ = try await server.storage().createIfMissing()
+        guard case .bytes(let bytes) = try #require(server.requests.last).body else {
+            Issue.record("The request has no length.")
+            return
+        }
+        #expect(bytes.isEmpty)
+    }
+
     @Test("A missing bucket of another region is created there")
     func region() async throws {
         let server = BucketServer([.get: "NoSuchBucket"])

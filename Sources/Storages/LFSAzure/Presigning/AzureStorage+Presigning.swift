@@ -147,7 +147,6 @@ extension AzureStorage {
         let parameters = query.map { "\($0.name)=\(PercentEncoding.query($0.value))" } + [text]
         return PresignedRequest(
             url: "\(place.origin)\(place.path(of: key))?\(parameters.joined(separator: "&"))",
-            headers: Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }, proof: proof,
-            lifetime: lifetime)
+            headers: headers.byName, proof: proof, lifetime: lifetime)
     }
 }

@@ -59,13 +59,10 @@ extension S3Storage {
         expires: Duration
     ) async throws -> PresignedRequest {
         var fields = fields
-        try fields.set("content-length", value: String(bytes.byteCount))
         try fields.set(provider.checksumHeader, sha256: bytes.sha256, md5: bytes.md5)
-        fields = try provider.dialect.translated(fields, of: .put)
-        let url = try await client.presign(.put, key: key, query: query, headers: fields, expires: expires)
-        let headers = Dictionary(fields.fields.map { ($0.name, $0.value) }) { first, _ in first }
-        return PresignedRequest(
-            url: url.absoluteString, headers: headers, proof: proof(of: bytes), lifetime: expires)
+        return try await client.presignedPut(
+            key, query: query, fields: fields, byteCount: bytes.byteCount, includesLength: true,
+            proof: proof(of: bytes), expires: expires)
     }
 
     private func proof(of bytes: DeclaredContent) -> PresignedRequest.Proof? {

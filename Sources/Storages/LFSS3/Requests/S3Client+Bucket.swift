@@ -18,6 +18,8 @@ extension S3Client {
     /// Sends "CreateBucket" of the Amazon S3 API reference.
     private func createBucket() async throws -> Bool {
         var request = S3Request(.put)
+        // Some servers require a length even of an empty body.
+        request.body = .bytes([])
         let region = region
         // The first is Amazon's default, which it refuses as a constraint. The second names no place.
         if region != "us-east-1", region != "auto" {

@@ -123,6 +123,24 @@ final class S3Client: Sendable {
         }
     }
 
+    /// Returns a PUT that anyone may send until it expires. The signature covers the length and all fields.
+    ///
+    /// - Parameters:
+    ///   - query: the parameters, not encoded.
+    ///   - fields: the fields that the request must carry, without the length.
+    ///   - includesLength: false if the program that sends the request sets its length.
+    func presignedPut(
+        _ key: ObjectKey, query: [(name: String, value: String)] = [], fields: HTTPHeaders, byteCount: Int64,
+        includesLength: Bool, proof: PresignedRequest.Proof? = nil, expires: Duration
+    ) async throws -> PresignedRequest {
+        var fields = fields
+        try fields.set("content-length", value: String(byteCount))
+        fields = try dialect.translated(fields, of: .put)
+        let url = try await presign(.put, key: key, query: query, headers: fields, expires: expires)
+        if !includesLength { fields.remove("content-length") }
+        return PresignedRequest(url: url.absoluteString, headers: fields.byName, proof: proof, lifetime: expires)
+    }
+
     private func sendOnce(_ request: S3Request, signing: Signing) async throws -> HTTPResponse {
         let (signature, place) = try signature(for: signing.issued.credentials, in: signing.region)
         let path = place.path(of: request.key)

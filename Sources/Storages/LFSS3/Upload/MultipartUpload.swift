@@ -51,7 +51,7 @@ struct MultipartUpload: Sendable {
 
     // MARK: Start
 
-    private var usableCheckpoint: MultipartCheckpoint? {
+    var usableCheckpoint: MultipartCheckpoint? {
         guard let earlier = session.checkpoint.flatMap(MultipartCheckpoint.init), earlier.uploadID != nil,
             earlier.sha256 == source.sha256, earlier.byteCount == source.byteCount,
             earlier.checksum == checksum,
@@ -65,7 +65,7 @@ struct MultipartUpload: Sendable {
     ///
     /// An unreadable list may have been truncated on its way. Or the server uses another format, and the next list
     /// would be unreadable too. After two unreadable lists in a row, the earlier attempt is aborted.
-    private func listedParts(of earlier: MultipartCheckpoint) async throws -> [ListPartsReply.Part]? {
+    func listedParts(of earlier: MultipartCheckpoint) async throws -> [ListPartsReply.Part]? {
         do {
             return try await client.parts(of: key, earlier.uploadID ?? "")
         } catch let error as StorageError where error.cause is UnreadableReply {
@@ -82,13 +82,13 @@ struct MultipartUpload: Sendable {
         }
     }
 
-    private enum Beginning {
+    enum Beginning {
         /// The server confirms that it already has the object.
         case there(RemoteObject)
         case begun(MultipartCheckpoint)
     }
 
-    private func begin() async throws -> Beginning {
+    func begin() async throws -> Beginning {
         let plan = try PartPlan(byteCount: source.byteCount, partSize: options.partSize, provider)
         if !session.replacesObject {
             let proof = proof(.likely(partSize: plan.partSize))
@@ -169,7 +169,7 @@ struct MultipartUpload: Sendable {
     }
 
     /// Returns the tag of a part from an earlier attempt if the server's metadata matches the local bytes.
-    private func trusted(
+    func trusted(
         _ listed: ListPartsReply.Part, part: PartPlan.Part, digest: PayloadDigest,
         noted: MultipartCheckpoint.Part?
     ) -> EntityTag? {

@@ -11,10 +11,10 @@ struct SinglePut: Sendable {
     let key: ObjectKey
 
     func run(_ source: UploadSource, session: UploadSession) async throws -> RemoteObject {
-        let md5 = provider.checksumHeader == .sha256 ? nil : try await digest(source).md5
-        let proof = ObjectConfirmation(
-            source: source, tagsAreMD5: provider.entityTagIsMD5 && options.encryption == nil,
-            layout: .likely(partSize: options.likelyPartSize(of: source, provider)), md5: md5)
+        let proof = try await proof(of: source)
+        if session.wasPresigned, !session.replacesObject, let object = try await proof.existing(key, client: client) {
+            return object
+        }
         let onlyIfAbsent = provider.conditionalWrites && !session.replacesObject
         do {
             return try await put(proof, session: session, onlyIfAbsent: onlyIfAbsent)
@@ -28,6 +28,13 @@ struct SinglePut: Sendable {
             _ = try await digest(source)
             throw failure
         }
+    }
+
+    func proof(of source: UploadSource) async throws -> ObjectConfirmation {
+        let md5 = provider.checksumHeader == .sha256 ? nil : try await digest(source).md5
+        return ObjectConfirmation(
+            source: source, tagsAreMD5: provider.entityTagIsMD5 && options.encryption == nil,
+            layout: .likely(partSize: options.likelyPartSize(of: source, provider)), md5: md5)
     }
 
     /// - Throws: ``StorageError/Code/sourceChanged`` when the local bytes are not the recorded ones.

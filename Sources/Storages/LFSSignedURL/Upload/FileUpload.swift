@@ -15,14 +15,9 @@ struct FileUpload: Sendable {
 
     func run() async throws -> RemoteObject {
         let description = try await client.description()
-        if let limit = description.largestObject, source.byteCount > limit {
-            throw StorageError(
-                .tooLarge,
-                message:
-                    "The signing server accepts files of up to \(limit) bytes, but this one has \(source.byteCount).",
-                key: key)
-        }
+        try requireAcceptedSize(description)
         if let object = try await resumed(description) { return object }
+        if session.wasPresigned, let object = try await completedEarlier() { return object }
         let due = actions.due(beside: SignRequest(source, to: key, md5: nil), session, description: description)
         guard !due.isEmpty else { return try await begin(description) }
         async let ahead: Void = actions.sign(due)
@@ -31,15 +26,28 @@ struct FileUpload: Sendable {
         return object
     }
 
+    func requireAcceptedSize(_ description: SigningDescription) throws(StorageError) {
+        guard let limit = description.largestObject, source.byteCount > limit else { return }
+        throw StorageError(
+            .tooLarge,
+            message: "The signing server accepts files of up to \(limit) bytes, but this one has \(source.byteCount).",
+            key: key)
+    }
+
     /// Resumes an earlier attempt. Returns nil if nothing can be resumed.
     private func resumed(_ description: SigningDescription) async throws -> RemoteObject? {
-        guard let earlier = session.checkpoint.flatMap(PartsCheckpoint.init), let upload = earlier.upload,
-            earlier.isOf(source), let plan = possiblePlan(earlier.partSize, description: description)
-        else { return nil }
-        let parts = partedUpload(upload, plan: plan, description: description, replaces: session.replacesObject)
+        guard let parts = resumable(description) else { return nil }
         let end = try await parts.resume()
         if case .lost = end { return try await completedEarlier() }
         return try await outcome(end, description: description)
+    }
+
+    /// Returns the upload of an earlier attempt, or nil if nothing can be resumed.
+    func resumable(_ description: SigningDescription) -> PartedUpload? {
+        guard let earlier = session.checkpoint.flatMap(PartsCheckpoint.init), let upload = earlier.upload,
+            earlier.isOf(source), let plan = possiblePlan(earlier.partSize, description: description)
+        else { return nil }
+        return partedUpload(upload, plan: plan, description: description, replaces: session.replacesObject)
     }
 
     private func begin(_ description: SigningDescription) async throws -> RemoteObject {
@@ -65,7 +73,7 @@ struct FileUpload: Sendable {
     /// Returns the description of the file, with all digests that the server requires.
     ///
     /// - Throws: ``StorageError/Code/sourceChanged``.
-    private func ask(_ description: SigningDescription) async throws -> SignRequest {
+    func ask(_ description: SigningDescription) async throws -> SignRequest {
         let digester = description.digests.contains(.md5) ? SourceDigester(source, kinds: .md5) : nil
         let md5 = try await digester?.next(source.byteCount).md5
         try await digester?.requireWhole()
@@ -151,9 +159,16 @@ struct FileUpload: Sendable {
     private func send(
         _ begun: SigningAnswer.Parts, description: SigningDescription, replaces: Bool
     ) async throws -> RemoteObject {
-        let plan = try plan(begun.partSize, description: description)
-        let parts = partedUpload(begun.upload, plan: plan, description: description, replaces: replaces)
+        let parts = try parts(begun, description: description, replaces: replaces)
         return try await outcome(parts.begin(), description: description)
+    }
+
+    /// Returns the upload that the server has begun.
+    func parts(
+        _ begun: SigningAnswer.Parts, description: SigningDescription, replaces: Bool
+    ) throws(StorageError) -> PartedUpload {
+        let plan = try plan(begun.partSize, description: description)
+        return partedUpload(begun.upload, plan: plan, description: description, replaces: replaces)
     }
 
     private func partedUpload(
@@ -184,7 +199,7 @@ struct FileUpload: Sendable {
     }
 
     /// Returns the object of an upload that the store no longer knows. Perhaps only the last reply was lost.
-    private func completedEarlier() async throws -> RemoteObject? {
+    func completedEarlier() async throws -> RemoteObject? {
         // The existing object is known or suspected to be damaged.
         if session.replacesObject { return nil }
         let answer = try await client.askPatiently(

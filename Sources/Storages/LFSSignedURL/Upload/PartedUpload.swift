@@ -68,7 +68,8 @@ struct PartedUpload: Sendable {
         }
     }
 
-    private func state() async throws -> [SigningAnswer.Part] {
+    /// Returns the parts that the store has received.
+    func state() async throws -> [SigningAnswer.Part] {
         guard let present = try await client.ask(.state, object: object).requireNoError(key).present else {
             throw SigningAnswer.nonsense(key)
         }
@@ -80,7 +81,7 @@ struct PartedUpload: Sendable {
     }
 
     /// The digests of each part that are compared.
-    private var kinds: PayloadDigest.Kinds { wantsMD5 ? [.sha256, .md5] : .sha256 }
+    var kinds: PayloadDigest.Kinds { wantsMD5 ? [.sha256, .md5] : .sha256 }
 
     private var object: SigningObject {
         var object = SigningObject()
@@ -168,12 +169,8 @@ struct PartedUpload: Sendable {
     }
 
     private func sendOnce(_ part: PartPlan.Part, digest: PayloadDigest, progress: PartProgress) async throws {
-        var object = object
-        object.number = Int64(part.number)
-        object.size = Int64(part.range.count)
-        object.sha256 = digest.sha256
-        object.md5 = digest.md5
-        let action = try await client.ask(.parts, object: object).requiredAction(.parts, key: key)
+        let action = try await client.ask(.parts, object: request(for: part, digest: digest)).requiredAction(
+            .parts, key: key)
         var request = try StoreRequest(
             action, method: .put, body: .source(source, range: part.range), requiresTLS: client.base.origin.isSecure,
             about: key
@@ -187,6 +184,16 @@ struct PartedUpload: Sendable {
         {
             throw StorageError.notProven(key)
         }
+    }
+
+    /// Returns the request for the signature of a part.
+    func request(for part: PartPlan.Part, digest: PayloadDigest) -> SigningObject {
+        var object = object
+        object.number = Int64(part.number)
+        object.size = Int64(part.range.count)
+        object.sha256 = digest.sha256
+        object.md5 = digest.md5
+        return object
     }
 
     /// Asks the server to complete the upload.
@@ -222,7 +229,7 @@ private final class SentParts: Sendable {
 
 extension SigningAnswer.Part {
     /// Returns true if the part has the size of the local part and the store confirms its bytes.
-    fileprivate func has(_ part: PartPlan.Part, digest: PayloadDigest) -> Bool {
+    func has(_ part: PartPlan.Part, digest: PayloadDigest) -> Bool {
         guard size == part.range.count else { return false }
         if let sha256 { return sha256 == digest.sha256 }
         return md5 != nil && md5 == digest.md5

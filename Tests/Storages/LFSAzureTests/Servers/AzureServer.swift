@@ -63,7 +63,9 @@ struct AzureServer: Codable, Sendable, CustomTestStringConvertible {
     func place() async throws -> Place {
         let place = Place(server: self, container: "t" + UUID().uuidString.lowercased())
         let storage = try place.storage()
-        _ = try await storage.client.send(AzureRequest(.put, query: [("restype", "container")]))
+        var request = AzureRequest(.put, query: [("restype", "container")])
+        request.body = .bytes([])
+        _ = try await storage.client.send(request)
         await storage.shutdown()
         return place
     }

@@ -48,6 +48,9 @@ extension StartedServer {
     /// SeaweedFS makes all missing parent folders, even for a mistyped URL.
     var wantsFolders: Bool { name != "seaweedfs-dav" }
 
+    /// rclone accepts a MKCOL of an existing folder, in spite of RFC 4918, section 9.3.1.
+    var refusesExistingFolders: Bool { name != "rclone-dav" }
+
     /// Makes a folder for one test on the server and returns its storage.
     func storage(
         credentials: WebDAVCredentials? = nil, _ change: (inout WebDAVOptions) -> Void = { _ in }

@@ -7,7 +7,9 @@ import Testing
 @testable import LFSWebDAV
 
 @Suite(
-    "Client certificates for nginx", .enabled(if: CertificateServer.isAvailable, "needs nginx and openssl"),
+    "Client certificates for nginx",
+    .enabled(
+        if: DAVServer.isAvailable && CertificateServer.isAvailable, "needs the part webdav, nginx and openssl"),
     .timeLimit(.minutes(10)))
 struct ServerCertificateTests {
     enum Form: String, CaseIterable { case plain, encrypted, bundle }
