@@ -275,6 +275,7 @@ public final class SyncClient: Sendable {
         report.parked = standing.parked
         report.rejected = standing.rejected
         report.lacking = standing.lacking
+        report.exceeded = standing.exceeded
         return report
     }
 

@@ -15,6 +15,9 @@ public struct SyncReport: Sendable, Hashable {
     /// The columns (`photo.width`) and tables (`photo`) that the server lacks for waiting changes. The changes are sent
     /// once the server has them, and count as ``pending`` until then.
     public var lacking: [String] = []
+    /// The limits of the account that waiting changes exceed. The changes are sent once there is room, and count as
+    /// ``pending`` until then.
+    public var exceeded: [SyncQuotaError] = []
 
     /// Creates a report without any work.
     public init() {}
@@ -32,7 +35,9 @@ public struct SyncReport: Sendable, Hashable {
         report.pending = try Outbox.count(db)
         report.parked = try ParkedTable.count(db)
         report.rejected = try Outbox.rejectionCount(db)
-        report.lacking = try Outbox.lacks(db)
+        let reasons = try Outbox.reasons(db)
+        report.lacking = reasons.filter(Outbox.isLack)
+        report.exceeded = reasons.compactMap { SyncQuotaError(waits: $0) }
         return report
     }
 }

@@ -17,6 +17,7 @@ public struct SyncVerification: Sendable, Hashable {
     /// The number of comparisons. Each table is compared once for the account's own rows, and once more for each album
     /// or other scope that is shared.
     public let compared: Int
+    /// The tables whose rows differed, with the numbers of rows on both sides.
     public let differences: [Difference]
     /// Rows that differ, or may differ, between this device and the server. Their change was refused or waits, or they
     /// were received and cannot be applied. At most the newest 1,000 of each kind.

@@ -7,39 +7,18 @@ import Testing
 
 @Suite("Rows of people on devices", .timeLimit(.minutes(10)))
 struct PersonRowTests {
-    private static let schema = SyncSchema(
-        tables: [
-            .init("user", columns: [.init("name", kind: .text, isRequired: true), .init("picture", kind: .blob)]),
-            .init("album", columns: [.init("title", kind: .text)]),
-            .init(
-                "album_user",
-                columns: [
-                    .init("albumID", kind: .text, isRequired: true, parent: .init("album", onDelete: .cascade)),
-                    .init("accountID", kind: .text, isRequired: true), .init("role", kind: .text),
-                ]),
-            .init(
-                "album_file",
-                columns: [
-                    .init("albumID", kind: .text, isRequired: true, parent: .init("album", onDelete: .cascade)),
-                    .init("fileID", kind: .text, isRequired: true, parent: .init("lfs_file", onDelete: .cascade)),
-                ]),
-        ],
-        containers: [.init("album", members: "album_user", links: "album_file", of: "lfs_file")],
-        people: .init("user"))
+    private static let schema = {
+        var schema = SharedScopeTests.schema
+        schema.tables.append(
+            .init("user", columns: [.init("name", kind: .text, isRequired: true), .init("picture", kind: .blob)]))
+        schema.people = .init("user")
+        return schema
+    }()
 
     @Sendable private static func tables(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE user (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, picture BLOB);
-                CREATE TABLE album (id TEXT PRIMARY KEY NOT NULL, title TEXT);
-                CREATE TABLE album_user (
-                    id TEXT PRIMARY KEY NOT NULL, albumID TEXT NOT NULL REFERENCES album(id) ON DELETE CASCADE,
-                    accountID TEXT NOT NULL, role TEXT);
-                CREATE TABLE album_file (
-                    id TEXT PRIMARY KEY NOT NULL, albumID TEXT NOT NULL REFERENCES album(id) ON DELETE CASCADE,
-                    fileID TEXT NOT NULL REFERENCES lfs_file(id) ON DELETE CASCADE);
-                """)
-        for table in ["user", "album", "album_user", "album_file"] { try SyncedTable.install(table, in: db) }
+        try SharedScopeTests.tables(db)
+        try db.execute(sql: "CREATE TABLE user (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, picture BLOB)")
+        try SyncedTable.install("user", in: db)
     }
 
     private static let names = "SELECT name FROM user ORDER BY name"

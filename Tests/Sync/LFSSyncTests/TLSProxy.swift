@@ -16,7 +16,7 @@ struct TestCertificate: Sendable {
             "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
         ]
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
     }
@@ -42,7 +42,7 @@ final class TLSProxy {
         process.arguments? += authority.map { [$0.path] } ?? []
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         port = try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     }

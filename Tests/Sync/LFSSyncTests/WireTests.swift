@@ -130,6 +130,30 @@ struct WireTests {
         }
     }
 
+    @Test("Each request has the header fields of the options, and none replaces the token")
+    func headers() async throws {
+        let server = try ScriptedServer { request, connection in
+            try connection.readBody(of: request)
+            try connection.reply(503)
+        }
+        defer { server.close() }
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            var options = SyncOptions(server: server.url) { "secret" }
+            options.headers = ["X-Door": "canary"]
+            let client = try await SyncClient.open(device.database, options: options)
+            await #expect(throws: SyncError.self) { try await client.synchronize() }
+            await client.shutdown()
+            #expect(!server.requests.isEmpty)
+            #expect(server.requests.allSatisfy { $0.headers["x-door"] == "canary" })
+            options.headers = ["Authorization": "canary"]
+            let error = await #expect(throws: SyncError.self) {
+                try await SyncClient.open(device.database, options: options)
+            }
+            #expect(error?.code == .invalidServer && error?.message.contains("canary") == false)
+        }
+    }
+
     @Test("Plain HTTP is accepted only for this machine unless an option allows it")
     func plainHTTP() async throws {
         try await TestSync.run(isQuick: true) { sync in

@@ -39,6 +39,10 @@ public struct SyncError: LocalizedError, Sendable, CustomStringConvertible {
         public static let forked = Code(rawValue: "forked")
         /// The session belongs to a different account than the rows of this database.
         public static let otherAccount = Code(rawValue: "otherAccount")
+        /// The session may only read. Local changes stay queued.
+        public static let readOnly = Code(rawValue: "readOnly")
+        /// The session may not use a table of this app. Local changes stay queued.
+        public static let typeNotAllowed = Code(rawValue: "typeNotAllowed")
     }
 
     /// The kind of the error.

@@ -15,7 +15,7 @@ public struct SyncOptions: Sendable {
     /// The path of a PEM file with the authorities to trust instead of the system's, for a server whose certificate
     /// comes from your own authority.
     public var certificateAuthorities: String?
-    /// The certificate for a server that requires one of its clients.
+    /// The certificate for a server that requires one of its clients. `URLSession`, the engine on iOS, refuses it.
     public var clientCertificate: ClientCertificate?
     /// Further header fields of each request, for example for a proxy in front of the server that authenticates
     /// clients. The rules are those of `ConnectionOptions.headers`. A name that is not allowed is

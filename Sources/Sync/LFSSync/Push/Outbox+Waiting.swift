@@ -1,15 +1,24 @@
 import GRDB
 import LFSWire
 
-/// Changes that wait because the server lacks a column or table of this app. An app may be newer than its server. The
-/// changes stay open, and are sent once the server has the column or table.
+/// Changes that wait because the server lacks a column or table of this app, or because they exceed a limit of the
+/// account. An app may be newer than its server. The changes stay open, and are sent once the reason no longer applies.
 extension Outbox {
-    /// An SQL condition for entries that can be sent. A deletion needs the table, but none of the columns.
-    static let isDue = "(waits IS NULL OR (operation = 'delete' AND waits LIKE '%.%'))"
+    /// An SQL condition for entries that can be sent. A deletion needs the table, but none of the columns and no room.
+    static let isDue = "(waits IS NULL OR (operation = 'delete' AND (waits LIKE '%.%' OR \(isOverQuota))))"
+    private static let isOverQuota = "waits LIKE '\(SyncQuotaError.mark)%'"
 
     /// Returns the columns (`table.column`) and tables that the server lacks for waiting changes. Empty in a database
     /// whose migrations have not run yet.
     static func lacks(_ db: Database) throws -> [String] {
+        try reasons(db).filter(isLack)
+    }
+
+    /// Returns false for a reason that is a limit of the account.
+    static func isLack(_ reason: String) -> Bool { SyncQuotaError(waits: reason) == nil }
+
+    /// Returns all reasons why changes wait. Empty in a database whose migrations have not run yet.
+    static func reasons(_ db: Database) throws -> [String] {
         guard try db.columns(in: "lfs_sync_outbox").contains(where: { $0.name == "waits" }) else { return [] }
         return try String.fetchAll(
             db.cachedStatement(
@@ -32,12 +41,14 @@ extension Outbox {
         return try lack(ofParentsOf: table, values, db)
     }
 
-    /// Returns the column or table that the server lacks according to its refusal, or nil if the refusal is final.
+    /// Returns the column or table that the server lacks according to its refusal, or the exceeded limit. Nil if the
+    /// refusal is final.
     static func lack(
         in failure: WireFailure, of sent: Sent, _ table: SyncedTable, _ db: Database
     ) throws -> String? {
         switch failure.code {
         case .unknownType: return table.name
+        case .quotaExceeded: return SyncQuotaError(failure)?.waits
         case .unknownColumn, .invalidRequest:
             // All servers so far use this text. Older servers have no code for this refusal.
             let starts = table.types.map { "'\($0)' has no column '" }
@@ -76,7 +87,7 @@ extension Outbox {
         return nil
     }
 
-    /// Makes an entry wait for a column or table.
+    /// Makes an entry wait.
     ///
     /// - Parameter id: the id of the entry.
     static func wait(_ id: Int64, for lack: String, _ db: Database) throws {
@@ -84,7 +95,7 @@ extension Outbox {
         try db.cachedStatement(sql: sql).execute(arguments: [lack, id])
     }
 
-    /// Makes a refused change wait for a column or table. Later changes of its row are merged into it.
+    /// Makes a refused change wait. Later changes of its row are merged into it.
     static func wait(forAnswered sequence: Int64, _ lack: String, _ db: Database) throws {
         let sql = "SELECT id, tableName, key FROM lfs_sync_outbox WHERE \(unanswered)"
         guard let found = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]) else { return }
@@ -108,17 +119,32 @@ extension Outbox {
         }
     }
 
+    /// Releases the oldest changes that exceed a limit of the account.
+    ///
+    /// - Returns: the number of released changes.
+    static func releaseOverQuota(_ limit: Int, _ db: Database) throws -> Int {
+        try db.cachedStatement(
+            sql: """
+                UPDATE lfs_sync_outbox SET waits = NULL
+                WHERE id IN (SELECT id FROM lfs_sync_outbox WHERE \(isOverQuota) ORDER BY id LIMIT ?)
+                """
+        ).execute(arguments: [limit])
+        return db.changesCount
+    }
+
     /// Returns the newest rows with a waiting change.
     static func waiting(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
-        guard try !lacks(db).isEmpty else { return [] }
+        guard try !reasons(db).isEmpty else { return [] }
         let sql = """
             SELECT tableName, CASE typeof(key) WHEN 'blob' THEN hex(key) ELSE key END, waits FROM lfs_sync_outbox
             WHERE waits IS NOT NULL ORDER BY id DESC LIMIT ?
             """
         return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [limit]).map { row in
-            SyncProblem(
-                kind: .waiting, table: row[0], id: row[1],
-                reason: "The server lacks '\(row[2] as String)'. The change is sent once the server has it.")
+            let waits: String = row[2]
+            let reason =
+                SyncQuotaError(waits: waits)?.description
+                ?? "The server lacks '\(waits)'. The change is sent once the server has it."
+            return SyncProblem(kind: .waiting, table: row[0], id: row[1], reason: reason)
         }
     }
 }

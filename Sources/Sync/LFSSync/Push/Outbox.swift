@@ -13,6 +13,7 @@ enum Outbox {
     struct Frozen: Sendable {
         let sequence: Int64
         let line: String
+        let isDeletion: Bool
     }
 
     /// A frozen change that the server has answered.
@@ -37,16 +38,18 @@ enum Outbox {
         let sent = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT sequence, mutation FROM lfs_sync_outbox
+                    SELECT sequence, mutation, operation = 'delete' FROM lfs_sync_outbox
                     WHERE sequence IS NOT NULL AND appliedAt IS NULL AND mutation IS NOT NULL
                     ORDER BY sequence LIMIT ?
                     """), arguments: [limit])
-        for row in sent { frozen.append(Frozen(sequence: row["sequence"], line: row["mutation"])) }
+        for row in sent {
+            frozen.append(Frozen(sequence: row["sequence"], line: row["mutation"], isDeletion: row[2]))
+        }
         var byteCount = frozen.reduce(0) { $0 + $1.line.utf8.count }
         let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT sequence FROM lfs_sync_state")) ?? 0
         // The stored number is untrusted. No server accepts a larger number.
         var next = min(last, WireFormat.largestNumber) + 1
-        let lacks = try Set(lacks(db))
+        let lacks = try Set(reasons(db))
         let groups = tables.map { ($0, false) } + tables.reversed().map { ($0, true) }
         for (table, isDeleted) in groups {
             while frozen.count < limit, byteCount < byteLimit {
@@ -97,7 +100,7 @@ enum Outbox {
 
     /// Freezes an open entry.
     ///
-    /// - Parameter lacks: the columns and tables that the server is known to lack.
+    /// - Parameter lacks: the reasons why other changes wait.
     /// - Returns: nil if the entry no longer changes anything, waits for the server, or can never be accepted.
     private static func freeze(
         _ row: Row, table: SyncedTable, of own: SyncScope?, as next: Int64, lacks: Set<String>, _ db: Database
@@ -149,7 +152,7 @@ enum Outbox {
         }
         try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ?, waits = NULL WHERE id = ?")
             .execute(arguments: [next, line, id])
-        return Frozen(sequence: next, line: line)
+        return Frozen(sequence: next, line: line, isDeletion: operation == .delete)
     }
 
     /// Returns the values to send from the current row. Nil if the row does not exist, or none of its values has

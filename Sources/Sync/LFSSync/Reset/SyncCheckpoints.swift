@@ -156,14 +156,16 @@ enum SyncCheckpoints {
 
     /// Returns the batch to send: the one that is being sent, or a new one with tokens that are not acknowledged yet.
     static func batch(_ db: Database) throws -> SyncAckBatch? {
-        let state = try Row.fetchOne(db.cachedStatement(sql: "SELECT batch, ackBatch, account FROM lfs_sync_state"))
+        let state = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT batch, ackBatch, lastAckBatch, account FROM lfs_sync_state"))
         guard let state else { return nil }
         let own = (state["account"] as String?).flatMap { SyncScope($0) }
         let number: Int64 = state["batch"]
+        let after: String? = state["lastAckBatch"]
         if let kept: String = state["ackBatch"] {
             let lines = kept.split(separator: "\n").map(String.init)
             let tokens = lines.dropFirst().compactMap { SyncToken($0) }
-            return SyncAckBatch(number: number, id: lines.first ?? "", tokens: tokens, account: own)
+            return SyncAckBatch(number: number, id: lines.first ?? "", tokens: tokens, after: after, account: own)
         }
         let tokens = try open(db)
         guard !tokens.isEmpty else { return nil }
@@ -171,7 +173,7 @@ enum SyncCheckpoints {
         try db.cachedStatement(sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?").execute(arguments: [
             ([id] + tokens.map(\.description)).joined(separator: "\n")
         ])
-        return SyncAckBatch(number: number + 1, id: id, tokens: tokens, account: own)
+        return SyncAckBatch(number: number + 1, id: id, tokens: tokens, after: after, account: own)
     }
 
     /// Returns the first tokens that are not acknowledged yet.

@@ -22,16 +22,23 @@ struct PushRound: Sendable {
         let answers = AnswerApply(tables: tables)
         try await runner.write { try answers.acceptUnheard($0) }
         let sentTables = try await servedTables()
+        var probe = QuotaProbe()
         var delayCount = 0
         while true {
             try Task.checkCancellation()
-            let (frozen, own) = try await runner.write { db in
+            let (frozen, own, next, isReleased) = try await runner.write { [probe] db in
                 let own = try SyncCheckpoints.ownScope(db)
                 let frozen = try Outbox.freeze(
                     limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, sentTables, of: own, db)
-                return (frozen, own)
+                var next = probe
+                let isReleased = try frozen.isEmpty && next.release(db)
+                return (frozen, own, next, isReleased)
             }
-            guard !frozen.isEmpty else { return }
+            if isReleased {
+                probe = next
+                continue
+            }
+            if frozen.isEmpty { return }
             // A number that the server has received must never belong to another change, even after a power failure.
             try await runner.writeDurably { _ in }
             let results: [SyncMutationResult]
@@ -52,6 +59,7 @@ struct PushRound: Sendable {
                     .unexpectedReply, message: "The server answered changes other than the ones that were sent.")
             }
             try await runner.write { try answers.apply(results, $0) }
+            probe.note(results, of: frozen)
             onSent(results.count)
         }
     }

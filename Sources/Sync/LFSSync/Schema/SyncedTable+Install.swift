@@ -33,7 +33,7 @@ extension SyncedTable {
     /// first row on.
     private func noteColumns(version: Int?, isNew: Bool, _ db: Database) throws {
         // The first migration installs the files' table before the second one adds the column.
-        guard try db.columns(in: "lfs_sync_table").contains(where: { $0.name == "columns" }) else { return }
+        guard try Self.isRecorded("columns", db) else { return }
         let known = try String.fetchOne(db, sql: "SELECT columns FROM lfs_sync_table WHERE name = ?", arguments: [name])
         let before = try known.map { try String.fetchSet(db, sql: "SELECT value FROM json_each(?)", arguments: [$0]) }
         let added = before.map { Set(columns).subtracting($0) } ?? []
@@ -50,7 +50,7 @@ extension SyncedTable {
     /// - Parameter added: the columns that the table did not have at the last install.
     /// - Returns: true if the version is newer than at the last install.
     private func noteVersion(_ version: Int?, isNew: Bool, added: Set<String>, _ db: Database) throws -> Bool {
-        guard try SyncedVersions.areStored(db) else { return false }
+        guard try Self.isRecorded("since", db) else { return false }
         var versions = isNew ? SyncedVersions() : try SyncedVersions(of: name, db)
         let before = versions.newest
         versions.newest = version ?? before

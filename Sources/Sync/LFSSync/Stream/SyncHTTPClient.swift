@@ -148,6 +148,10 @@ struct SyncHTTPClient: Sendable {
                 .misconfigured,
                 message: ErrorClassification.certificateAdvice(response.body) ?? words)
         case 403 where failure?.code == .otherAccount: throw SyncError.ofOtherAccount
+        case 403 where failure?.code == .readOnly:
+            throw SyncError(.readOnly, message: "This session may only read, so local changes are not sent. \(words)")
+        case 403 where failure?.code == .typeNotAllowed:
+            throw SyncError(.typeNotAllowed, message: "This session may not use all tables of this app. \(words)")
         case 401:
             throw SyncError(
                 .unauthorized, message: "The sync server does not know this session. Sign in again. \(words)")

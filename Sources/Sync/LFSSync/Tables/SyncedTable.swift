@@ -99,6 +99,12 @@ public struct SyncedTable: Sendable, Hashable {
         return table
     }
 
+    /// Returns true if the list of installed tables exists and has a column, which a later migration may have added.
+    static func isRecorded(_ column: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT count(*) > 0 FROM pragma_table_info('lfs_sync_table') WHERE name = ?"
+        return try Bool.fetchOne(db, sql: sql, arguments: [column]) ?? false
+    }
+
     /// Returns the columns to send of a new row. It leaves out columns that the version lacks if they have their
     /// defaults, because a server with a newer version fills in the same values.
     func columns(ofNew key: String, _ db: Database) throws -> [String] {
@@ -129,7 +135,7 @@ struct SyncedVersions {
     /// Reads the versions of a table. A table that is not installed has only version 1.
     init(of name: String, _ db: Database) throws {
         // The first two migrations install tables before the third one adds the columns.
-        guard try Self.areStored(db) else { return }
+        guard try SyncedTable.isRecorded("since", db) else { return }
         let row = try Row.fetchOne(
             db, sql: "SELECT version, since FROM lfs_sync_table WHERE name = ?", arguments: [name])
         guard let row else { return }
@@ -139,11 +145,6 @@ struct SyncedVersions {
             guard let column = String.fromDatabaseValue(pair["key"]) else { continue }
             since[column] = Int.fromDatabaseValue(pair["value"])
         }
-    }
-
-    static func areStored(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db, sql: "SELECT count(*) > 0 FROM pragma_table_info('lfs_sync_table') WHERE name = 'since'") ?? false
     }
 }
 

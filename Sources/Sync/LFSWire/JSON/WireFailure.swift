@@ -1,3 +1,25 @@
+/// A limit of an account, as the result of a mutation contains it: `"limit":"rows","value":1000`.
+package struct ExceededLimit: Hashable, Sendable {
+    /// The name of the limit: `rows`, `row_bytes` or `file_bytes`. Later versions may add more.
+    package let name: String
+    package let value: Int64
+
+    /// - Parameters:
+    ///   - name: the name of the limit, as a server has sent it.
+    ///   - value: the largest permitted value.
+    package init?(checking name: String?, value: Int64?) {
+        guard let name, let value, (1...64).contains(name.utf8.count), value >= 0,
+            name.utf8.allSatisfy({ $0.isBetween("a", last: "z") || $0 == UInt8(ascii: "_") })
+        else { return nil }
+        self.init(name: name, value: value)
+    }
+
+    package init(name: String, value: Int64) {
+        self.name = name
+        self.value = value
+    }
+}
+
 /// The reason for a refusal, as a reply contains it: `{"code": …, "message": …}`.
 package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConvertible {
     /// The kind of failure. Later versions may add more. A reader treats an unknown kind as ``serverError``.
@@ -34,8 +56,14 @@ package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConv
         package static let stale = Code(rawValue: "stale")
         /// The session belongs to a different account than the rows on the device.
         package static let otherAccount = Code(rawValue: "other_account")
+        /// The session may only read.
+        package static let readOnly = Code(rawValue: "read_only")
+        /// The session may not use a type.
+        package static let typeNotAllowed = Code(rawValue: "type_not_allowed")
         /// The caller has sent too much at once. Try again later.
         package static let throttled = Code(rawValue: "throttled")
+        /// The change exceeds a limit of the account. It may be sent again later.
+        package static let quotaExceeded = Code(rawValue: "quota_exceeded")
         /// The store is full.
         package static let noSpace = Code(rawValue: "no_space")
         /// The store behind the server is unreachable or refuses the server. The failure does not concern a single
@@ -54,6 +82,8 @@ package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConv
     package var message: String
     /// The delay in seconds before the next attempt.
     package var retryAfter: Int64?
+    /// The limit that the change exceeds. Only results of mutations contain it.
+    package var exceeded: ExceededLimit?
 
     package init(_ code: Code, message: String, retryAfter: Int64? = nil) {
         self.code = code

@@ -22,6 +22,14 @@ package enum SigningOperation: String, Codable, CaseIterable, Sendable {
     /// Lists objects.
     case list
 
+    /// True if the operation changes nothing in the storage.
+    package var isReading: Bool {
+        switch self {
+        case .state, .download, .head, .confirm, .list: true
+        case .upload, .parts, .complete, .abort, .delete: false
+        }
+    }
+
     /// The maximum number of objects in a request, independent of the server's ``SigningDescription/largestBatch``.
     /// Operations with long replies have such a limit.
     package var largestBatch: Int? {

@@ -138,6 +138,9 @@ package struct SyncMutationResult: Hashable, Sendable {
         case .rejected(let failure, let row):
             bytes.append(contentsOf: "\"rejected\",\"code\":\"\(failure.code)\",\"message\":".utf8)
             SyncValue.write(failure.message, to: &bytes)
+            if let exceeded = failure.exceeded {
+                bytes.append(contentsOf: ",\"limit\":\"\(exceeded.name)\",\"value\":\(exceeded.value)".utf8)
+            }
             Self.write(row, to: &bytes)
         }
         bytes.append(contentsOf: "}\n".utf8)
@@ -155,6 +158,7 @@ package struct SyncMutationResult: Hashable, Sendable {
     package init(_ bytes: UnsafeRawBufferPointer) throws {
         var (id, sequence, result, position) = (String?.none, Int64?.none, String?.none, SyncPosition?.none)
         var (code, message, row) = ("server_error", "", SyncRow?.none)
+        var (limit, value) = (String?.none, Int64?.none)
         var scanner = JSONScanner(bytes)
         try scanner.object { scanner, name in
             switch name {
@@ -169,6 +173,8 @@ package struct SyncMutationResult: Hashable, Sendable {
             case "code": code = String(try scanner.text().prefix(64))
             case "message": message = String(try scanner.text().prefix(1_024))
             case "row": row = try SyncRow(&scanner)
+            case "limit": limit = try scanner.text()
+            case "value": value = try scanner.wholeNumber()
             default: try scanner.skip()
             }
         }
@@ -180,8 +186,9 @@ package struct SyncMutationResult: Hashable, Sendable {
         case "applied": self.init(id: id, sequence: sequence, .applied(position))
         case "conflict": self.init(id: id, sequence: sequence, .conflict(row: row))
         case "rejected":
-            self.init(
-                id: id, sequence: sequence, .rejected(WireFailure(.init(rawValue: code), message: message), row: row))
+            var failure = WireFailure(.init(rawValue: code), message: message)
+            failure.exceeded = ExceededLimit(checking: limit, value: value)
+            self.init(id: id, sequence: sequence, .rejected(failure, row: row))
         default: throw WireFailure(.invalidRequest, message: "A result has a kind that this version does not support.")
         }
     }

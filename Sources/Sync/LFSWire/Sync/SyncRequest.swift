@@ -72,18 +72,24 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
     /// The identity that the device has chosen. The same batch may be sent more than once.
     package var id: String
     package var tokens: [SyncToken]
+    /// The identity of the previous batch, which the server has received. Nil for the first batch, and from a device
+    /// that does not send it.
+    package var after: String?
     /// The account that owns the rows on the device, or nil before the device knows it. The server refuses a session of
     /// another account.
     package var account: SyncScope?
 
-    package init(number: Int64, id: String, tokens: [SyncToken], account: SyncScope? = nil) {
+    package init(
+        number: Int64, id: String, tokens: [SyncToken], after: String? = nil, account: SyncScope? = nil
+    ) {
+        self.after = after
         self.number = number
         self.id = id
         self.tokens = tokens
         self.account = account
     }
 
-    private enum Keys: String, CodingKey { case batch, id, acks, account }
+    private enum Keys: String, CodingKey { case batch, id, acks, after, account }
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, keys: Keys.self)
@@ -103,6 +109,9 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
             }
             return token
         }
+        after = try fields.optional(.after, rule: "1 to 64 visible ASCII characters") {
+            !$0.isEmpty && WireFormat.isPlain($0, limit: 64)
+        }
         account = try SyncScope.account(in: try fields.optional(.account, rule: SyncScope.expected))
     }
 
@@ -111,6 +120,7 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
         try container.encode(number, forKey: .batch)
         try container.encode(id, forKey: .id)
         try container.encode(tokens.map(\.description), forKey: .acks)
+        try container.encodeIfPresent(after, forKey: .after)
         try container.encodeIfPresent(account?.description, forKey: .account)
     }
 }

@@ -13,7 +13,7 @@ extension SyncValue {
             if let content = Self.quoted(text) {
                 self = .text(content)
             } else if let first = text.first, first == "x" || first == "X", let digits = Self.quoted(text.dropFirst()),
-                let bytes = Self.bytes(ofHex: digits)
+                let bytes = JSONScanner.bytes(ofHex: digits)
             {
                 self = .blob(bytes)
             } else if let number = Self.number(text) {
@@ -31,18 +31,6 @@ extension SyncValue {
         let single = content.replacing("''", with: "").utf8
         guard !single.contains(UInt8(ascii: "'")), !single.contains(0) else { return nil }
         return String(content.replacing("''", with: "'"))
-    }
-
-    private static func bytes(ofHex digits: String) -> [UInt8]? {
-        let characters = Array(digits.utf8)
-        guard characters.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for start in stride(from: 0, to: characters.count, by: 2) {
-            let pair = String(decoding: characters[start..<start + 2], as: UTF8.self)
-            guard pair.allSatisfy(\.isHexDigit), let byte = UInt8(pair, radix: 16) else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
     }
 
     private static func number(_ text: Substring) -> SyncValue? {
