@@ -1,6 +1,7 @@
 public import Foundation
 import LFSHTTPStorage
 public import LFSStorage
+import LFSSystem
 import LFSWire
 public import Logging
 
@@ -95,9 +96,12 @@ public final class SigningService: Sendable {
     ///   - body: the body of the request.
     ///   - caller: a text that identifies the caller. It must stay the same for a user forever, because ownership is
     ///     stored under it.
+    ///   - rights: the operations that the caller may use.
     ///   - requestID: a name of the request for the log.
-    public func answer(_ body: Data, caller: String, requestID: String? = nil) async -> SigningReply {
-        switch accepted(body, caller) {
+    public func answer(
+        _ body: Data, caller: String, rights: SigningRights = .all, requestID: String? = nil
+    ) async -> SigningReply {
+        switch accepted(body, caller: caller, rights: rights) {
         case .failure(let failure):
             log("request", caller: caller, requestID: requestID, code: failure.code)
             return SigningReply(Self.status(of: failure.code), failure: failure)
@@ -128,9 +132,31 @@ public final class SigningService: Sendable {
         return true
     }
 
-    private func accepted(_ body: Data, _ caller: String) -> Result<SigningRequest, WireFailure> {
+    /// Checks that the storage answers. Changes nothing in it.
+    ///
+    /// A folder has to be the one that was opened at the start. A bucket is asked for an object that does not exist.
+    ///
+    /// - Throws: `StorageError`, `CancellationError`.
+    public func checkStorage() async throws {
+        if let folder = backend.folder {
+            try await folder.threads.run { _ in try folder.directory.requireRoot() }
+            return
+        }
+        do {
+            _ = try await backend.objects.storage.head(try ObjectKey("health/check"))
+        } catch let error as StorageError where error.code == .missing {
+            // The storage has answered.
+        }
+    }
+
+    private func accepted(
+        _ body: Data, caller: String, rights: SigningRights
+    ) -> Result<SigningRequest, WireFailure> {
         Result { () throws(WireFailure) in
             let request = try read(body)
+            guard rights.permits(request.operation) else {
+                throw WireFailure(.readOnly, message: "The session may not use '\(request.operation.rawValue)'.")
+            }
             try budgets.take(request.objects.count, caller: Self.hash(ofCaller: caller))
             return request
         }
@@ -152,6 +178,7 @@ public final class SigningService: Sendable {
         switch code {
         case .tooLarge: 413
         case .throttled: 429
+        case .readOnly: 403
         default: 400
         }
     }

@@ -58,7 +58,7 @@ public struct SyncReply: Sendable {
         switch code {
         case .invalidRequest: 400
         case .unauthorized: 401
-        case .forbidden, .otherAccount: 403
+        case .forbidden, .otherAccount, .readOnly, .typeNotAllowed: 403
         case .outOfStep: 409
         case .tooLarge: 413
         case .unknownType: 422

@@ -1,6 +1,60 @@
 public import Foundation
 import LFSWire
 
+/// Operations for the operators of a server that concern accounts.
+extension SyncService {
+    /// Returns all accounts or one of them, sorted by name, with the storage that they use.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func accounts(named name: String? = nil) async throws -> [SyncAccountInfo] {
+        var accounts: [SyncAccountInfo] = []
+        while true {
+            let last = accounts.last?.name ?? ""
+            let page = try await database.read {
+                try AccountTable.page(after: last, limit: Self.pageLimit, account: name, $0)
+            }
+            accounts += page
+            if name != nil || page.count < Self.pageLimit { return accounts }
+        }
+    }
+
+    /// Sets a limit of an account. It applies to the next push or session.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit.
+    ///   - value: the new value, or nil for the limit of the server.
+    ///   - name: the name of the account.
+    /// - Returns: false if no account has that name.
+    /// - Throws: ``SQLFailure``.
+    public func setLimit(_ limit: AccountLimit, to value: Int64?, account name: String) async throws -> Bool {
+        let value = value.map { min(max($0, 0), AccountLimit.largestValue) }
+        return try await database.write { try AccountTable.set(limit, to: value, account: name, $0) }
+    }
+
+    /// Counts the rows and bytes of all accounts or of one of them again, each in its own transaction. The triggers
+    /// keep the counters right, so this is only necessary after someone has disabled them.
+    ///
+    /// - Returns: the number of accounts whose counters were wrong.
+    /// - Throws: ``SQLFailure``.
+    public func recount(account name: String? = nil) async throws -> Int {
+        var count = 0
+        for account in try await accounts(named: name) {
+            let scope = SyncScope.account(account.id).description
+            let statement = UsageSQL.recount("id = ?1", schema: schema, dialect: database.dialect)
+            let isWrong = try await database.write { db in
+                try PostgresOrder.hold(scope, db)
+                let before = try AccountTable.usage(of: scope, db).usage
+                try db.execute(statement, arguments: [.text(scope)])
+                return try AccountTable.usage(of: scope, db).usage != before
+            }
+            if isWrong { count += 1 }
+        }
+        return count
+    }
+
+    private static let pageLimit = 1_000
+}
+
 /// Queries for accounts that a device may share rows with.
 extension SyncService {
     /// Answers `POST …/v1/sync/account` with the id of the account with a name: `{"id":"…"}`, or `{"id":null}` if no

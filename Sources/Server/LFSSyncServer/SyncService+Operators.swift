@@ -1,4 +1,5 @@
 import LFSWire
+import Logging
 
 /// Operations for the operators of a server.
 extension SyncService {
@@ -34,11 +35,36 @@ extension SyncService {
         }
     }
 
+    /// Compares the store with a mark of an earlier call. If the store is an older copy, the service does the same as
+    /// ``restored()`` and logs an error. Call it before the first request and then once a minute.
+    ///
+    /// - Parameter mark: the mark that the last call has returned, or nil for the first call.
+    /// - Returns: the next mark, and true if the store was an older copy. The host keeps the mark where no restore of
+    ///   the database reaches it.
+    /// - Throws: ``SQLFailure``.
+    public func compareHistory(
+        with mark: SyncHistoryMark?
+    ) async throws -> (mark: SyncHistoryMark, wasRestored: Bool) {
+        let day = Milliseconds.of(options.now()) + 30 * Milliseconds.day
+        let check = try await database.write { db in
+            let check = try HistoryCheck(after: mark, db)
+            if check.finding != nil { try RemovalTable.postponeAll(until: day, db) }
+            return check
+        }
+        if let finding = check.finding {
+            logger.error(
+                "The database was restored from a backup. All devices start over, and send the rows that it lacks.",
+                metadata: ["reason": "\(finding.rawValue)"])
+            poke()
+        }
+        return (check.mark, check.finding != nil)
+    }
+
     /// Makes a session start over, so that it receives every row again.
     ///
     /// - Returns: false if no session has that id.
     /// - Throws: ``SQLFailure``.
-    package func resetSession(_ id: String) async throws -> Bool {
+    public func resetSession(_ id: String) async throws -> Bool {
         try await database.write { try SessionTable.require(.operator, of: id, $0) }
     }
 
@@ -55,6 +81,14 @@ extension SyncService {
     /// - Throws: ``SQLFailure``.
     public func removeSession(_ id: String) async throws -> Bool {
         try await database.write { try SessionTable.remove(id, $0) }
+    }
+
+    /// Revokes all sessions of an account. Their streams end at the next page.
+    ///
+    /// - Returns: the number of revoked sessions.
+    /// - Throws: ``SQLFailure``.
+    public func removeSessions(account: String) async throws -> Int {
+        try await database.write { try SessionTable.removeAll(of: account, $0) }
     }
 
     /// Ends the session of a token, as a device does when it signs out.

@@ -22,6 +22,8 @@ extension SyncService {
                     guard let held = try SessionTable.holding(token, at: now, db) else {
                         throw WireFailure.noSession
                     }
+                    try held.session.rights.requirePush(mutations)
+                    if held.session.isDue(at: now) { try SessionTable.see(held.session.id, at: now, db) }
                     return try pushing.apply(
                         mutations, of: held, isPlain: isPlain, within: PushBudget(clock), db)
                 }

@@ -32,15 +32,18 @@ extension SyncService {
             let request = try WireFormat.decode(SyncStreamRequest.self, from: body, limits: .sync)
             try session.requireOwner(request.account)
             let types = try types(of: request)
+            try session.rights.requireAll(types.map(\.type))
             let sharing = schema.sharing
             return .lines(try await database.read { try ScopeDigest.lines(types, sharing: sharing, of: session, $0) })
         }
     }
 
-    /// Answers `GET …/v1/sync/schema` with each version of each type and its columns, parents first.
+    /// Answers `GET …/v1/sync/schema` with each version of each type that the session may use and its columns, parents
+    /// first.
     public func types(token: String?) async -> SyncReply {
-        await answering(token) { [self] _ in
-            let types = schema.tables.flatMap { table in
+        await answering(token) { [self] session in
+            let tables = schema.tables.filter { session.rights.permits($0.typeName) }
+            let types = tables.flatMap { table in
                 table.versions.enumerated().map { index, columns in
                     let columns = columns.map { column in
                         let parent = column.parent.map { ",\"parent\":\"\($0.table)\"" } ?? ""

@@ -2,6 +2,7 @@ public import Foundation
 import LFSSystem
 import LFSWire
 public import Logging
+import Synchronization
 
 /// A service that answers the requests of an app's devices that share rows, in any web framework or function host.
 ///
@@ -16,6 +17,7 @@ public final class SyncService: Sendable {
     private let times: LiveTimes
     private let rate: RequestRate?
     private let tokens: KnownTokens
+    private let counted = Mutex(SyncCounts())
     /// The clock that measures the duration of a push.
     let clock: @Sendable () -> ContinuousClock.Instant
 
@@ -43,7 +45,7 @@ public final class SyncService: Sendable {
         self.clock = clock
         self.options = options
         self.times = times
-        streams = OpenStreams(database, times: times, logger: logger)
+        streams = OpenStreams(database, times: times, logger: logger) { Milliseconds.of(options.now()) }
         tokens = KnownTokens(now: options.now)
         rate = options.requestsPerSecond.map { RequestRate(perSecond: $0, now: options.now) }
         self.schema = try CheckedSchema(schema)
@@ -61,8 +63,14 @@ public final class SyncService: Sendable {
     /// Checks at once whether open streams have something new.
     func poke() { streams.poke() }
 
+    /// Returns the link to the other servers, or nil if the database has none.
+    func link() -> ServerLink? { streams.observe() }
+
     /// The number of streams that are being sent.
-    package var streamCount: Int { streams.count }
+    public var streamCount: Int { streams.count }
+
+    /// The numbers of requests and changes since the start.
+    public var counts: SyncCounts { counted.withLock { $0 } }
 
     // MARK: Sessions
 
@@ -71,9 +79,21 @@ public final class SyncService: Sendable {
     ///
     /// - Throws: ``SQLFailure``.
     public func account(ofToken token: String) async throws -> String? {
+        try await session(ofToken: token)?.account
+    }
+
+    /// Returns the account and the rights of a token's session, for other services of the same server. Nil for a token
+    /// without a session.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func access(ofToken token: String) async throws -> (account: String, rights: SyncSessionRights)? {
+        try await session(ofToken: token).map { ($0.account, $0.rights) }
+    }
+
+    private func session(ofToken token: String) async throws -> SyncSession? {
         guard SessionToken.isOne(token) else { return nil }
         let now = Milliseconds.of(options.now())
-        return try await database.read { try SessionTable.session(ofToken: token, at: now, $0)?.account }
+        return try await database.read { try SessionTable.session(ofToken: token, at: now, $0) }
     }
 
     /// Returns the account of a token's session as of the last minute, without a read of the database for each request.
@@ -92,35 +112,72 @@ public final class SyncService: Sendable {
     /// - Parameters:
     ///   - account: the name of the account.
     ///   - device: the name of the session in lists.
-    ///   - lifetime: the duration of the session, or nil if it lasts until it is revoked.
+    ///   - lifetime: the maximum duration of the session, however often it is used. Nil if it only expires after
+    ///     ``SyncServiceOptions/sessionIdleTime``.
+    ///   - latestEnd: the time at which the session ends at the latest, or nil.
+    ///   - rights: the requests that the session permits.
     /// - Returns: the session's token, which is not stored anywhere.
-    /// - Throws: ``SyncSessionError`` if the account has too many sessions, ``SQLFailure``.
+    /// - Throws: ``SyncSessionError`` if the account has too many sessions or the rights name an unknown type,
+    ///   ``SQLFailure``.
     public func addSession(
-        account: String, device: String = "", lifetime: Duration? = nil
+        account: String, device: String = "", lifetime: Duration? = nil, latestEnd: Date? = nil,
+        rights: SyncSessionRights = .init()
     ) async throws -> String {
         let now = Milliseconds.of(options.now())
-        let expiresAt = lifetime.map { now + Milliseconds.of($0) }
+        var terms = SessionTable.Terms(device: device, rights: try rights.named(in: schema))
+        terms.idleTime = options.sessionIdleTime.map(Milliseconds.of)
+        terms.endsAt = SessionTable.end(at: now, lifetime: lifetime, latestEnd: latestEnd)
         let token = SessionToken.make()
         let hash = SessionTable.hash(token)
-        let limit = options.sessionLimit
+        let sessionLimit = options.sessionLimit
         let people = schema.sharing.people.map { PeopleSQL(people: $0, dialect: database.dialect) }
-        _ = try await database.write { db in
+        _ = try await database.write { [terms] db in
             try SessionTable.removeExpired(of: account, at: now, db)
             let count = try SessionTable.count(account: account, db)
+            let limit = try AccountTable.sessionLimit(account: account, db) ?? Int64(sessionLimit)
             guard count < limit else {
                 throw SyncSessionError(
                     code: .tooMany,
                     message: """
-                        The account has \(count) sessions, and the limit is \(limit). Revoke one that is not used.
+                        The account has \(count) sessions, and the limit is \(limit). Revoke one that is not used, or \
+                        give the account a larger limit.
                         """
                 )
             }
             let id = try SessionTable.add(
-                account: account, tokenHash: hash, device: device, at: now, expiresAt: expiresAt, db)
+                account: account, tokenHash: hash, terms: terms, at: now, db)
             try people?.add(account: account, db)
             return id
         }
         return token
+    }
+
+    /// Moves the end of a session that its identity provider has confirmed again. The session keeps its token and its
+    /// state.
+    ///
+    /// - Parameters:
+    ///   - token: the token of the session.
+    ///   - account: the name of the account that the provider has confirmed.
+    ///   - lifetime: the new maximum duration from now on, or nil for none.
+    ///   - latestEnd: the time at which the session ends at the latest, or nil.
+    /// - Throws: ``SyncSessionError/Code/unknownSession`` if the account has no session with that token,
+    ///   ``SQLFailure``.
+    public func extendSession(
+        token: String, account: String, lifetime: Duration? = nil, latestEnd: Date? = nil
+    ) async throws {
+        let now = Milliseconds.of(options.now())
+        let endsAt = SessionTable.end(at: now, lifetime: lifetime, latestEnd: latestEnd)
+        // A client with invented tokens must not occupy the writer.
+        var isKnown = try await self.account(ofToken: token) != nil
+        if isKnown {
+            isKnown = try await database.write {
+                try SessionTable.extend(token, account: account, until: endsAt, at: now, $0)
+            }
+        }
+        guard isKnown else {
+            throw SyncSessionError(
+                code: .unknownSession, message: "The account has no session with this token. Open another session.")
+        }
     }
 
     /// Returns the id of an account, or nil if no account has that name. Rows that share something refer to an account
@@ -175,13 +232,14 @@ public final class SyncService: Sendable {
             let request = try WireFormat.decode(SyncStreamRequest.self, from: body, limits: .sync)
             try session.requireOwner(request.account)
             let types = try types(of: request)
+            try session.rights.requireAll(types.map(\.type))
             var session = session
             let now = Milliseconds.of(options.now())
-            if now - session.seenAt > Milliseconds.day {
-                try await database.write { [session] in try SessionTable.see(session, at: now, $0) }
+            if session.isDue(at: now) {
+                try await database.write { [session] in try SessionTable.see(session.id, at: now, $0) }
             }
             if let batch = request.acks, !session.has(batch) {
-                session = try await acknowledge(batch, session: session, token: token)
+                session = try await acknowledge(batch, session: session, token: token, isClaim: true)
             }
             if request.resets, session.resetReason == nil {
                 // The device receives nothing else until it has acknowledged that it starts over.
@@ -213,15 +271,18 @@ public final class SyncService: Sendable {
             var pushing = MutationApply(schema: schema, dialect: database.dialect, conflicts: options.conflicts)
             let now = Milliseconds.of(options.now())
             if let exists = options.objectExists {
-                let session = try await database.read { try SessionTable.session(ofToken: token, at: now, $0) }
-                guard let session else { throw WireFailure.noSession }
+                guard let session = try await session(ofToken: token) else { throw WireFailure.noSession }
                 pushing.withoutObject = try await FileObjects(exists: exists).missing(
                     in: mutations, of: session, database)
             }
+            pushing.quota = options.quota
+            pushing.byteCount = body.count
             pushing.removesAt = options.removalDelay.map { now + Milliseconds.of($0) }
             rate?.charge(account, mutations: mutations.count)
             // The mutations that were not applied are given back, also when the push fails.
             var appliedCount = 0
+            // The notices of this commit are sent together with those of others.
+            streams.observe()
             defer { rate?.charge(account, mutations: appliedCount - mutations.count) }
             let results: [SyncMutationResult]
             do {
@@ -231,7 +292,7 @@ public final class SyncService: Sendable {
                 throw failure
             }
             appliedCount = results.count
-            streams.pushed(by: account)
+            counted.withLock { $0.add(results) }
             var lines: [UInt8] = []
             for result in results { result.write(to: &lines) }
             return .lines(lines)
@@ -250,7 +311,8 @@ public final class SyncService: Sendable {
             database: database, session: begun, ticket: streams.open(begun, isLive: isLive), logger: logger,
             live: isLive ? times : nil,
             planned: { [self] sent in
-                guard try await database.read({ try SessionTable.isCurrent(begun, $0) }) else { return nil }
+                let now = Milliseconds.of(options.now())
+                guard try await database.read({ try SessionTable.isCurrent(begun, at: now, $0) }) else { return nil }
                 return try await self.plan(types, session: begun, sent: sent)
             })
         return .stream(SyncStream(source: source, plan: plan))
@@ -284,8 +346,10 @@ public final class SyncService: Sendable {
     }
 
     /// Records acks and returns the session after that.
+    ///
+    /// - Parameter isClaim: true if the device says with an empty list that the server has the batch.
     private func acknowledge(
-        _ batch: SyncAckBatch, session: SyncSession, token: String?
+        _ batch: SyncAckBatch, session: SyncSession, token: String?, isClaim: Bool = false
     ) async throws -> SyncSession {
         let now = Milliseconds.of(options.now())
         let types = Set(schema.typeNames)
@@ -294,7 +358,7 @@ public final class SyncService: Sendable {
                 throw WireFailure(.unauthorized, message: "The session has ended.")
             }
             do {
-                try CheckpointTable.apply(batch, of: session, types: types, at: now, db)
+                try CheckpointTable.apply(batch, of: session, types: types, isClaim: isClaim, at: now, db)
             } catch let failure as AckFailure {
                 try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
             }
@@ -354,10 +418,7 @@ public final class SyncService: Sendable {
         _ token: String?, _ body: @Sendable (SyncSession) async throws -> SyncReply
     ) async -> SyncReply {
         await replying {
-            let now = Milliseconds.of(options.now())
-            guard let token, SessionToken.isOne(token),
-                let session = try await database.read({ try SessionTable.session(ofToken: token, at: now, $0) })
-            else { throw WireFailure.noSession }
+            guard let token, let session = try await session(ofToken: token) else { throw WireFailure.noSession }
             try rate?.take(session.account)
             return try await body(session)
         }
@@ -367,6 +428,7 @@ public final class SyncService: Sendable {
         do {
             return try await body()
         } catch let failure as WireFailure {
+            if failure.code == .throttled { counted.withLock { $0.throttled += 1 } }
             return SyncReply(failure)
         } catch is CancellationError {
             return SyncReply(WireFailure(.unavailable, message: "The server is stopping.", retryAfter: 5))

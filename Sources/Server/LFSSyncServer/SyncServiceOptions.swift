@@ -14,8 +14,15 @@ public struct SyncServiceOptions: Sendable {
     /// objects. The objects of a lost device then stay.
     public var removalDelay: Duration?
 
-    /// The maximum number of sessions of an account.
+    /// The maximum number of sessions of an account without a limit of its own.
     public var sessionLimit = 50
+
+    /// The storage that an account without limits of its own may use. The owner of a row pays for it.
+    public var quota = AccountQuota()
+
+    /// The time after its last use at which a session expires, accurate to a day. Nil for sessions that do not expire
+    /// in this way. It applies to new sessions.
+    public var sessionIdleTime: Duration? = .seconds(90 * 86_400)
 
     /// The average number of requests per second that an account may make. Up to ten times as many may arrive at once.
     /// Each hundred mutations of a push count as one more request. If nil, the host has to limit requests.
@@ -38,24 +45,4 @@ public struct SyncServiceOptions: Sendable {
 
     /// Creates the default options.
     public init() {}
-}
-
-/// An error when a session is created.
-public struct SyncSessionError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
-    /// The reasons why a session is not created.
-    public enum Code: String, Sendable {
-        /// The account has the maximum number of sessions.
-        case tooMany
-    }
-
-    /// The reason.
-    public let code: Code
-    /// A sentence that says what to do.
-    public let message: String
-
-    /// The same as ``message``.
-    public var description: String { message }
-
-    /// The same as ``description``, for alerts.
-    public var errorDescription: String? { description }
 }

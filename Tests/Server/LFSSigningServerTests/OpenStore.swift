@@ -99,15 +99,6 @@ struct OpenStore: Sendable {
     }
 }
 
-extension AsyncStream where Element: Sendable {
-    init(_ elements: [Element]) {
-        self.init { continuation in
-            for element in elements { continuation.yield(element) }
-            continuation.finish()
-        }
-    }
-}
-
 extension SigningService {
     /// Sends a request for one object.
     func ask(_ operation: SigningOperation, object: SigningObject, as caller: String = "alice") async throws

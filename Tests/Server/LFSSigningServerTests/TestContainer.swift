@@ -63,7 +63,9 @@ struct TestContainer: Sendable, CustomTestStringConvertible {
             account: server.account, container: name, prefix: "app", endpoint: server.endpoint)
         let maker = try AzureStorage(
             place, credentials: .sharedKey(server.accountKey), options: options, clock: SigningClock())
-        _ = try await maker.client.send(AzureRequest(.put, query: [("restype", "container")]))
+        var request = AzureRequest(.put, query: [("restype", "container")])
+        request.body = .bytes([])
+        _ = try await maker.client.send(request)
         await maker.shutdown()
         let storage = try AzureStorage(
             place, credentials: credentials, options: options, clock: SigningClock { clock.now })

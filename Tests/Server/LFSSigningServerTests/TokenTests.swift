@@ -51,6 +51,23 @@ struct TokenTests {
         }
     }
 
+    @Test func `A token of each accepted secret is taken, and the first secret signs`() throws {
+        let (one, two) = (Data(repeating: 1, count: 32), Data(repeating: 2, count: 32))
+        let tokens = UploadTokens(secret: try SigningSecret(two, accepting: [one]))
+        let (old, new) = (
+            UploadTokens(secret: try SigningSecret(one)), UploadTokens(secret: try SigningSecret(two))
+        )
+        let former = try old.token(for: ticket(), caller: "alice")
+        #expect(refusal(tokens, token: former) == nil)
+        let token = try tokens.token(for: ticket(), caller: "alice")
+        #expect(refusal(tokens, token: token) == nil && refusal(new, token: token) == nil)
+        #expect(refusal(old, token: token) == .lostUpload)
+        #expect(throws: StorageError.self) { try tokens.secret.replace(with: one, accepting: [Data([1])]) }
+        #expect(refusal(tokens, token: token) == nil)
+        try tokens.secret.replace(with: two)
+        #expect(refusal(tokens, token: former) == .lostUpload && refusal(tokens, token: token) == nil)
+    }
+
     /// The caller's name follows the token's body in the signed text and must not be mistaken for a part of the body.
     @Test func `a caller whose name continues a token gets nothing`() throws {
         let tokens = UploadTokens(secret: try SigningSecret(Data(repeating: 1, count: 32)))

@@ -9,7 +9,8 @@ import Testing
 @Suite("Costs of streams", .timeLimit(.minutes(10)))
 struct BoundTests {
     static let recipes = ["RecipeV2"].compactMap { SyncType($0) }
-    static let quick = LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(600))
+    static let quick = LiveTimes(
+        poll: .milliseconds(5), repair: .milliseconds(5), heartbeat: .seconds(600))
 
     /// Runs a body with a server that counts its database calls and polls often for open streams.
     func run(

@@ -43,8 +43,15 @@ extension TestServer {
         #expect(try await service.resetSession(session.id))
         _ = try await service.sessions()
         #expect(try await service.removeSession(session.id))
+        #expect(try await service.removeSessions(account: "nobody") == 0)
+        _ = try await service.accounts()
+        _ = try await service.accounts(named: "ann")
+        for limit in AccountLimit.allCases { #expect(try await service.setLimit(limit, to: nil, account: "ann")) }
+        #expect(try await service.recount() == 0)
         _ = try await person("carl")
         #expect(try await service.removeAccount(named: "carl"))
+        let mark = try await service.compareHistory(with: nil).mark
+        #expect(try await !service.compareHistory(with: mark).wasRestored)
         try await service.restored()
     }
 }

@@ -16,6 +16,8 @@ final class ManualClock: Sendable {
 
     var options: SyncServiceOptions {
         var options = SyncServiceOptions()
+        // Tests advance the clock by years.
+        options.sessionIdleTime = nil
         options.now = { [self] in Date(timeIntervalSinceNow: offset.withLock { $0 }) }
         return options
     }

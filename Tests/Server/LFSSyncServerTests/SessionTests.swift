@@ -37,6 +37,18 @@ struct SessionTests {
         }
     }
 
+    @Test("All sessions of an account are revoked together, and those of others stay")
+    func revokedTogether() async throws {
+        try await TestServer.run { server in
+            let devices = [try await server.device(), try await server.device()]
+            let bob = try await server.device(of: "bob")
+            #expect(try await server.service.removeSessions(account: "ann") == 2)
+            #expect(try await server.service.removeSessions(account: "ann") == 0)
+            for device in devices { #expect(try await status(server, token: device.token) == 401) }
+            #expect(try await status(server, token: bob.token) == 200)
+        }
+    }
+
     @Test("Expired sessions do not count against the session limit")
     func expired() async throws {
         let clock = ManualClock()
@@ -94,7 +106,7 @@ struct SessionTests {
             let first = try #require(try await server.service.sessions().first).contacts
             #expect(first == types.map { .init(type: $0, firstAt: start, lastAt: start) })
             clock.advance(days: 1)
-            // A stream without new rows is no contact of a type.
+            // A stream without new rows does not count as a contact.
             try await device.sync()
             #expect(try await server.service.sessions().first?.contacts == first)
             try await device.put("StepV1", key: "s1", values: ["recipeID": .text("r1")])

@@ -8,8 +8,8 @@ extension BoundTests {
     func thousand() async throws {
         var options = SyncServiceOptions()
         options.sessionLimit = 2_000
-        try await run(LiveTimes(poll: .seconds(3_600), heartbeat: .seconds(600)), options: options) {
-            server, database in
+        let times = LiveTimes(poll: .seconds(3_600), repair: .seconds(3_600), heartbeat: .seconds(600))
+        try await run(times, options: options) { server, database in
             let writer = try await server.device()
             let waiting = Count()
             var tasks: [Task<[UInt8]?, any Error>] = []

@@ -67,6 +67,8 @@ final class WatchedDatabase: SQLDatabase {
         try await base.write { [self] db in try counting { try body(Connection(base: db, database: self)) } }
     }
 
+    func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? { base.observe(receive) }
+
     func close() async { await base.close() }
 
     private func counting<Value>(_ body: () throws -> Value) throws -> Value {

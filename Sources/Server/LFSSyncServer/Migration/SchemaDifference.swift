@@ -16,7 +16,7 @@ struct SchemaDifference: Sendable {
         made: [SchemaObject.Name: SchemaTable.Object],
         dialect: SQLDialect
     ) {
-        statements = ServerTables.additions(since: version)
+        statements = ServerTables.additions(since: version, dialect: dialect)
         if let old {
             compare(old, new: new)
             for table in checked.tables {
@@ -49,7 +49,9 @@ struct SchemaDifference: Sendable {
         if dialect == .postgres, let stamp = made[SchemaTable.stamp], !PostgresOrder.isStamp(stamp.definition) {
             statements.append(PostgresOrder.stamp)
         }
+        if dialect == .postgres, made[SchemaTable.notice] == nil { statements += PostgresNotices.statements }
         if let old { settle(old, new: new, dialect: dialect) }
+        statements += ServerTables.fillings(since: version, schema: checked, dialect: dialect)
     }
 
     /// Adds statements that apply new sharing rules to existing rows.

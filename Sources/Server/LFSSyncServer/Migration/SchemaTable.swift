@@ -18,8 +18,12 @@ enum SchemaTable {
 
     /// The function that gives rows their positions on PostgreSQL.
     static let stamp = SchemaObject.Name(kind: "function", name: "sync_stamp()")
-    /// The table to which a later version of the server has added columns.
-    private static let checkpoint = SchemaObject.Name(kind: "table", name: "sync_checkpoint")
+    /// The function that notes changes for open streams on PostgreSQL. Stores of earlier servers lack it.
+    static let notice = SchemaObject.Name(kind: "function", name: PostgresNotices.function)
+    /// The tables to which later versions of the server have added columns.
+    private static let extended = ["sync_state", "sync_checkpoint", "sync_scope", "sync_account", "sync_session"].map {
+        SchemaObject.Name(kind: "table", name: $0)
+    }
 
     /// Returns the state of the store, or nil if the database contains no store.
     ///
@@ -82,7 +86,28 @@ enum SchemaTable {
 
     /// Gives the store a new history. Devices may then know more than the store contains.
     static func renewHistory(_ db: any SQLConnection) throws {
-        try db.execute("UPDATE sync_state SET historyID = ?1 WHERE id = 1", arguments: [.text(FileID.make().text)])
+        try db.execute(
+            "UPDATE sync_state SET historyID = ?1, markCount = markCount + ?2 WHERE id = 1",
+            arguments: [.text(FileID.make().text), .integer(SyncHistoryMark.leap)])
+    }
+
+    /// Returns the last mark of the store, and the cluster in which the store received it. Other transactions that give
+    /// the store a mark wait.
+    static func history(_ db: any SQLConnection) throws -> (count: Int64, id: String, cluster: String) {
+        var found: (count: Int64, id: String, cluster: String)?
+        let statement = "SELECT s.markCount, s.markID, s.markCluster FROM sync_state s WHERE s.id = 1"
+        try db.query(statement + db.dialect.forChange, arguments: []) { row in
+            found = (try row.integer(0) ?? 0, try row.text(1) ?? "", try row.text(2) ?? "")
+            return false
+        }
+        guard let found else { throw SQLFailure(.unusable, message: "The row of sync_state is missing.") }
+        return found
+    }
+
+    static func note(_ mark: SyncHistoryMark, cluster: String, _ db: any SQLConnection) throws {
+        try db.execute(
+            "UPDATE sync_state SET markCount = ?1, markID = ?2, markCluster = ?3 WHERE id = 1",
+            arguments: [.integer(mark.count), .text(mark.id), .text(cluster)])
     }
 
     /// Records a schema and the objects that were created for it.
@@ -101,20 +126,27 @@ enum SchemaTable {
             }
             try insert(object.name, source: object.source, definition: definition, db)
         }
-        for name in [stamp, checkpoint] {
+        for name in later {
             guard let definition = catalog[name] else { continue }
             // Without a source, so that an earlier server, which does not know it by one, leaves it where it is.
-            try db.execute(
-                "UPDATE sync_object SET definition = ?1 WHERE kind = ?2 AND name = ?3",
-                arguments: [.text(definition), .text(name.kind), .text(name.name)])
+            try insert(name, source: "", definition: definition, db)
         }
+    }
+
+    /// The objects that an earlier server has not created, or not in this form.
+    private static var later: [SchemaObject.Name] {
+        [stamp] + extended + PostgresNotices.functions.map { .init(kind: "function", name: $0) }
+            + PostgresNotices.triggers.map { .init(kind: "trigger", name: $0) }
     }
 
     private static func insert(
         _ name: SchemaObject.Name, source: String, definition: String, _ db: any SQLConnection
     ) throws {
         try db.execute(
-            "INSERT INTO sync_object (kind, name, source, definition) VALUES (?1, ?2, ?3, ?4)",
+            """
+            INSERT INTO sync_object (kind, name, source, definition) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (kind, name) DO UPDATE SET definition = excluded.definition
+            """,
             arguments: [.text(name.kind), .text(name.name), .text(source), .text(definition)])
     }
 

@@ -13,6 +13,10 @@ struct MutationApply: Sendable {
     var removesAt: Int64?
     /// The policies by table name. All other tables use ``SyncConflictPolicy/lastWriterWins``.
     var conflicts: [String: SyncConflictPolicy] = [:]
+    /// The quota of accounts without a quota of their own.
+    var quota = AccountQuota()
+    /// The bytes of all mutations as JSON.
+    var byteCount = 0
 
     /// Applies mutations.
     ///
@@ -29,12 +33,14 @@ struct MutationApply: Sendable {
         _ db: any SQLConnection
     ) throws -> [SyncMutationResult] {
         let session = held.session
+        let growth = AccountUsage.most(of: mutations, byteCount: byteCount, schema: schema)
+        let check = QuotaCheck(of: held, growth: growth, quota: quota)
         return try db.limited(to: PushBudget.hard, until: { budget.isOver }) {
-            if isPlain {
-                return try applyTogether(mutations, of: held, within: budget, db)
+            if isPlain, check.fits {
+                return try applyTogether(mutations, of: held, check: check, within: budget, db)
             }
             if let first = mutations.first { try MutationTable.removeHeard(before: first.sequence, session, db) }
-            return try applyEach(of: mutations, of: session, within: budget, db)
+            return try applyEach(of: mutations, of: session, check: check, within: budget, db)
         }
     }
 
@@ -48,7 +54,8 @@ struct MutationApply: Sendable {
     }
 
     private func applyTogether(
-        _ mutations: ArraySlice<SyncMutation>, of held: HeldSession, within budget: PushBudget, _ db: any SQLConnection
+        _ mutations: ArraySlice<SyncMutation>, of held: HeldSession, check: QuotaCheck, within budget: PushBudget,
+        _ db: any SQLConnection
     ) throws -> [SyncMutationResult] {
         let session = held.session
         var outcomes: [SyncMutationResult.Outcome] = []
@@ -57,7 +64,9 @@ struct MutationApply: Sendable {
         var writers: [SyncType: RowWriter] = [:]
         do {
             for mutation in mutations where outcomes.isEmpty || !budget.isSpent {
-                guard mutation.sequence > last, let writer = writers[mutation.type] ?? writer(of: mutation) else {
+                guard mutation.sequence > last,
+                    let writer = writers[mutation.type] ?? writer(of: mutation, check: check)
+                else {
                     throw NotPlain()
                 }
                 try requireNext(mutation, after: last)
@@ -104,7 +113,7 @@ struct MutationApply: Sendable {
     }
 
     private func applyEach(
-        of mutations: ArraySlice<SyncMutation>, of session: SyncSession, within budget: PushBudget,
+        of mutations: ArraySlice<SyncMutation>, of session: SyncSession, check: QuotaCheck, within budget: PushBudget,
         _ db: any SQLConnection
     ) throws -> [SyncMutationResult] {
         var results: [SyncMutationResult] = []
@@ -115,7 +124,8 @@ struct MutationApply: Sendable {
         for mutation in mutations where byteCount < SyncMutation.byteLimit && (results.isEmpty || !budget.isSpent) {
             if mutation.sequence <= last {
                 var result = try MutationTable.result(of: mutation, session, db)
-                result.outcome = try completed(result.outcome, of: mutation, session: session, db)
+                result.outcome = try completed(
+                    result.outcome, of: mutation, session: session, check: check, db)
                 results.append(result)
                 byteCount += results[results.count - 1].byteCount
                 continue
@@ -123,7 +133,7 @@ struct MutationApply: Sendable {
             try requireNext(mutation, after: last)
             let outcome: SyncMutationResult.Outcome
             do {
-                outcome = try self.outcome(of: mutation, session, db)
+                outcome = try self.outcome(of: mutation, session, check: check, db)
             } catch let failure as SQLFailure where failure.code == .timeout {
                 throw PushTooSlow(count: results.count)
             }
@@ -139,7 +149,7 @@ struct MutationApply: Sendable {
         return results
     }
 
-    private func writer(of mutation: SyncMutation) -> RowWriter? {
+    private func writer(of mutation: SyncMutation, check: QuotaCheck) -> RowWriter? {
         guard let table = schema.table(of: mutation.type) else { return nil }
         let columns = table.versions[mutation.type.version - 1]
         return RowWriter(
@@ -147,29 +157,30 @@ struct MutationApply: Sendable {
             rights: RowAuthorization(schema: schema, table: table),
             files: table.name == SyncType.fileTable
                 ? FileRules(withoutObject: withoutObject, removesAt: removesAt) : nil,
-            policy: conflicts[table.name] ?? .lastWriterWins)
+            policy: conflicts[table.name] ?? .lastWriterWins, check: check)
     }
 
     /// Completes a repeated answer. A refusal was stored as a code only, and its row is the current one.
     private func completed(
-        _ outcome: SyncMutationResult.Outcome, of mutation: SyncMutation, session: SyncSession,
+        _ outcome: SyncMutationResult.Outcome, of mutation: SyncMutation, session: SyncSession, check: QuotaCheck,
         _ db: any SQLConnection
     ) throws -> SyncMutationResult.Outcome {
-        let row = { try writer(of: mutation)?.row(mutation.key, of: session, db) }
+        let row = { try writer(of: mutation, check: check)?.row(mutation.key, of: session, db) }
         switch outcome {
         case .applied: return outcome
         case .conflict: return .conflict(row: try row())
         case .rejected(let failure, _):
-            let again = WireFailure(
+            var again = WireFailure(
                 failure.code, message: "The server has refused this change before (\(failure.code)).")
+            again.exceeded = failure.exceeded
             return .rejected(again, row: try row())
         }
     }
 
     private func outcome(
-        of mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection
+        of mutation: SyncMutation, _ session: SyncSession, check: QuotaCheck, _ db: any SQLConnection
     ) throws -> SyncMutationResult.Outcome {
-        guard let writer = writer(of: mutation) else {
+        guard let writer = writer(of: mutation, check: check) else {
             return .rejected(WireFailure(.unknownType, message: "The server has no '\(mutation.type)'."), row: nil)
         }
         do {
@@ -222,7 +233,10 @@ enum MutationTable {
         switch result.outcome {
         case .applied: break
         case .conflict: kept.outcome = .conflict(row: nil)
-        case .rejected(let failure, _): kept.outcome = .rejected(WireFailure(failure.code, message: ""), row: nil)
+        case .rejected(let failure, _):
+            var code = WireFailure(failure.code, message: "")
+            code.exceeded = failure.exceeded
+            kept.outcome = .rejected(code, row: nil)
         }
         var bytes: [UInt8] = []
         kept.write(to: &bytes)

@@ -11,6 +11,8 @@ struct RowWriter: Sendable {
     let files: FileRules?
     /// The policy for changes of rows that have changed in the meantime.
     var policy = SyncConflictPolicy.lastWriterWins
+    /// The check against the quotas of accounts.
+    let check: QuotaCheck
 
     private var name: String { sql.name }
 
@@ -35,7 +37,9 @@ struct RowWriter: Sendable {
             let scope = try rights.scope(forNew: mutation, session, db)
             try rights.requireParents(mutation, in: scope, session: session, db)
             try files?.requireNew(mutation, session: session, db)
+            let before = try check.before(.most(of: mutation, table: sql.table), in: scope, db)
             try insert(mutation, in: scope, db)
+            try before?.requireRoom(db)
             try rights.requireRoom(for: mutation, session, db)
         case .put where visible == nil:
             throw WireFailure(.forbidden, message: "This account may not write that row.")
@@ -52,7 +56,9 @@ struct RowWriter: Sendable {
             try rights.requireChanging(mutation, in: visible, session: session, db)
             try rights.requireParents(mutation, in: visible, session: session, db)
             try files?.requireChange(mutation, session: session, db)
+            let before = try check.before(.most(of: mutation, table: sql.table), in: visible, db)
             try update(mutation, db)
+            try before?.requireRoom(db)
         case .delete:
             guard let visible else { return .applied(nil) }
             try rights.requireRemoving(mutation.key, in: visible, session: session, db)

@@ -14,7 +14,7 @@ enum PostgresOrder {
             triggers(ofServer: "sync_tombstone", stamping: "INSERT")
             + triggers(ofServer: "sync_member", stamping: "INSERT OR UPDATE")
         return [functions, PostgresReal.function, triggerFunctions].joined(separator: "\n")
-            + triggers.joined(separator: ";\n")
+            + (triggers + PostgresNotices.statements).joined(separator: ";\n")
     }
 
     /// Waits for other servers that migrate the store, and keeps later ones waiting until the end of the transaction.

@@ -1,7 +1,7 @@
 /// The SQL of the server's own tables, besides those of the devices.
 enum ServerTables {
     /// The version of the tables below. A server does not use a store that a newer one has created.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
 
     /// Returns statements that create the tables and their functions.
     static func scripts(_ dialect: SQLDialect) -> [String] {
@@ -11,11 +11,34 @@ enum ServerTables {
     /// Returns statements that add to a store of an earlier server what the tables below have.
     ///
     /// - Parameter version: the version of the store.
-    static func additions(since version: Int64) -> [String] {
-        guard version < 3 else { return [] }
-        return ["createdAt", "updatedAt"].map {
+    static func additions(since version: Int64, dialect: SQLDialect) -> [String] {
+        let times = ["createdAt", "updatedAt"].map {
             "ALTER TABLE sync_checkpoint ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"
         }
+        let counters = ["rowCount", "rowBytes", "fileBytes"].map {
+            "ALTER TABLE sync_scope ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"
+        }
+        let limits = AccountLimit.allCases.map { "ALTER TABLE sync_account ADD COLUMN \($0.column) BIGINT" }
+        let text = dialect == .sqlite ? "TEXT" : "TEXT COLLATE \"C\""
+        let rights = ["idleTime BIGINT", "endsAt BIGINT", "isReadOnly INTEGER NOT NULL DEFAULT 0", "types \(text)"].map
+        {
+            "ALTER TABLE sync_session ADD COLUMN \($0)"
+        }
+        let marks = [
+            "markCount BIGINT NOT NULL DEFAULT 0", "markID \(text) NOT NULL DEFAULT ''",
+            "markCluster \(text) NOT NULL DEFAULT ''",
+        ]
+        .map { "ALTER TABLE sync_state ADD COLUMN \($0)" }
+        // A session of an earlier server keeps its end.
+        let end = "UPDATE sync_session SET endsAt = expiresAt"
+        return (version < 3 ? times : []) + (version < 4 ? counters + limits + rights + [end] + marks : [])
+    }
+
+    /// Returns statements that fill the additions, after the tables and triggers have their new form.
+    ///
+    /// - Parameter version: the version of the store.
+    static func fillings(since version: Int64, schema: CheckedSchema, dialect: SQLDialect) -> [String] {
+        version < 4 ? [UsageSQL.recount("substr(id, 1, 8) = 'account/'", schema: schema, dialect: dialect)] : []
     }
 
     /// Returns statements that create the additions of version 2: objects whose files were deleted, until the storage
@@ -48,7 +71,12 @@ enum ServerTables {
             -- The latest clock of the deleted scopes. A scope that is created again starts after it.
             scopeClock BIGINT NOT NULL DEFAULT 0,
             -- The schema of the tables, as JSON.
-            tables TEXT NOT NULL DEFAULT ''
+            tables TEXT NOT NULL DEFAULT '',
+            -- The last mark of a server. It shows an older copy of the database.
+            markCount BIGINT NOT NULL DEFAULT 0,
+            markID TEXT NOT NULL DEFAULT '',
+            -- The PostgreSQL cluster and its timeline at the last mark.
+            markCluster TEXT NOT NULL DEFAULT ''
         );
         -- The objects that the server has created, so that each start detects changes by others.
         CREATE TABLE IF NOT EXISTS sync_object (
@@ -62,7 +90,12 @@ enum ServerTables {
         );
         CREATE TABLE IF NOT EXISTS sync_account (
             id TEXT PRIMARY KEY NOT NULL,
-            name TEXT NOT NULL UNIQUE
+            name TEXT NOT NULL UNIQUE,
+            -- The account's own limits. NULL stands for the limit of the server.
+            rowLimit BIGINT,
+            rowByteLimit BIGINT,
+            fileByteLimit BIGINT,
+            sessionLimit BIGINT
         );
         -- The unit of order. Ids of changes ascend within a scope in the order of the commits.
         CREATE TABLE IF NOT EXISTS sync_scope (
@@ -71,7 +104,11 @@ enum ServerTables {
             counter BIGINT NOT NULL DEFAULT 0,
             head TEXT NOT NULL DEFAULT '',
             -- Deletions up to this position are no longer recorded.
-            prunedThrough TEXT NOT NULL DEFAULT ''
+            prunedThrough TEXT NOT NULL DEFAULT '',
+            -- The rows of the own scope of an account. Their bytes do not include those of files.
+            rowCount BIGINT NOT NULL DEFAULT 0,
+            rowBytes BIGINT NOT NULL DEFAULT 0,
+            fileBytes BIGINT NOT NULL DEFAULT 0
         ) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS sync_grant (
             scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
@@ -96,10 +133,19 @@ enum ServerTables {
             lastSequence BIGINT NOT NULL DEFAULT 0,
             -- The beginning of the object keys of the device's files. Empty until it has created a file.
             namespace TEXT NOT NULL DEFAULT '',
-            -- Milliseconds since 1970. The last one is NULL for a session that ends only when it is revoked.
+            -- Milliseconds since 1970. The last one is NULL for a session that ends only when it is revoked. It follows
+            -- from the next two columns at each use.
             createdAt BIGINT NOT NULL DEFAULT 0,
             seenAt BIGINT NOT NULL DEFAULT 0,
-            expiresAt BIGINT
+            expiresAt BIGINT,
+            -- The milliseconds without use after which the session expires. NULL for none.
+            idleTime BIGINT,
+            -- The time at which it ends in any case. NULL for none.
+            endsAt BIGINT,
+            -- 1 for a session that may only read.
+            isReadOnly INTEGER NOT NULL DEFAULT 0,
+            -- The names of its types between commas. NULL for all.
+            types TEXT
         );
         CREATE INDEX IF NOT EXISTS sync_session_namespace ON sync_session(namespace);
         CREATE TABLE IF NOT EXISTS sync_namespace (

@@ -11,6 +11,7 @@ extension TableSQL {
             "CREATE TABLE \(name) (\n    \(columns.joined(separator: ",\n    "))\n)",
             "CREATE INDEX \(Self.quoted("sync_\(table.name)_position")) ON \(name)(scopeID, updateID)",
         ] + parentIndexes + keys + PostgresOrder.triggers(ofTable: table.name)
+            + UsageSQL(table: table, dialect: dialect).postgresTriggers
     }
 
     private static let text = "TEXT COLLATE \"C\""

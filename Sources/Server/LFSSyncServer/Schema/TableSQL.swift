@@ -20,7 +20,7 @@ struct TableSQL: Sendable {
         case .null: return "NULL"
         case .integer(let number): return "\(number)"
         case .real(let number): return "\(number)"
-        case .text(let text): return "'" + text.replacing("'", with: "''") + "'"
+        case .text(let text): return literal(text.replacing("'", with: "''"))
         case .blob(let bytes):
             let digits = ContentHash.hex(of: bytes)
             return dialect == .sqlite ? "x'\(digits)'" : "'\\x\(digits)'::bytea"
@@ -100,11 +100,12 @@ struct TableSQL: Sendable {
         let columns = ["id", "scopeID"] + table.table.columns.map(\.name)
         let differs = columns.map { "OLD.\(Self.quoted($0)) IS NOT NEW.\(Self.quoted($0))" }
         let names = columns.map(Self.quoted).joined(separator: ", ")
+        let usage = UsageSQL(table: table, dialect: dialect)
         return [
             """
             CREATE TRIGGER \(trigger("insert")) AFTER INSERT ON \(name)
             BEGIN
-                \(stamp("NEW"))
+                \(stamp("NEW", counting: usage.adding))
                 DELETE FROM sync_tombstone
                 WHERE scopeID = NEW.scopeID AND tableName = \(Self.literal(table.name)) AND key = NEW.id;
                 \(touch("NEW"))
@@ -114,7 +115,7 @@ struct TableSQL: Sendable {
             CREATE TRIGGER \(trigger("update")) AFTER UPDATE OF \(names) ON \(name)
             WHEN \(differs.joined(separator: " OR "))
             BEGIN
-                \(stamp("NEW"))
+                \(stamp("NEW", counting: usage.changing))
                 DELETE FROM sync_tombstone
                 WHERE scopeID = NEW.scopeID AND tableName = \(Self.literal(table.name)) AND key = NEW.id;
                 \(touch("NEW"))
@@ -124,7 +125,7 @@ struct TableSQL: Sendable {
             CREATE TRIGGER \(trigger("move")) AFTER UPDATE OF id, scopeID ON \(name)
             WHEN OLD.id IS NOT NEW.id OR OLD.scopeID IS NOT NEW.scopeID
             BEGIN
-                \(bury(where: "OLD.id IS NOT NEW.id"))
+                \(bury(where: "OLD.id IS NOT NEW.id", counting: usage.leaving))
             END
             """,
             // When a whole scope is deleted, its row in `sync_scope` is missing, so the scope gets no position. Shared
@@ -132,7 +133,7 @@ struct TableSQL: Sendable {
             """
             CREATE TRIGGER \(trigger("delete")) AFTER DELETE ON \(name)
             BEGIN
-                \(bury(where: "1 = 1"))
+                \(bury(where: "1 = 1", counting: usage.removing))
             END
             """,
             // `INSERT OR REPLACE` deletes a row without firing triggers if recursive triggers are disabled.
@@ -149,9 +150,9 @@ struct TableSQL: Sendable {
     private func trigger(_ role: String) -> String { Self.quoted("sync_\(table.name)_\(role)") }
 
     /// Returns statements that give the row the next position of its scope.
-    private func stamp(_ row: String) -> String {
+    private func stamp(_ row: String, counting counters: String) -> String {
         """
-        \(Self.advance("id = \(row).scopeID"))
+        \(Self.advance("id = \(row).scopeID", counting: counters))
             UPDATE \(name) SET updateID = (SELECT head FROM sync_scope WHERE id = \(row).scopeID)
             WHERE id = \(row).id;
         """
@@ -169,12 +170,14 @@ struct TableSQL: Sendable {
 
     /// Returns statements that record the removal of the row from its scope and from the shared scopes.
     ///
-    /// - Parameter hasLeftAll: an SQL condition. If it is false, the row has only moved to another account and stays in
-    ///   the shared scopes.
-    private func bury(where hasLeftAll: String) -> String {
+    /// - Parameters:
+    ///   - hasLeftAll: an SQL condition. If it is false, the row has only moved to another account and stays in the
+    ///     shared scopes.
+    ///   - counters: the assignments to the counters of the row's scope.
+    private func bury(where hasLeftAll: String, counting counters: String) -> String {
         let members = "tableName = \(Self.literal(table.name)) AND key = OLD.id AND isDeleted = 0 AND \(hasLeftAll)"
         return """
-            \(Self.advance("id = OLD.scopeID"))
+            \(Self.advance("id = OLD.scopeID", counting: counters))
                 DELETE FROM sync_tombstone
                 WHERE scopeID = OLD.scopeID AND tableName = \(Self.literal(table.name)) AND key = OLD.id;
                 INSERT INTO sync_tombstone (scopeID, tableName, key, updateID)
@@ -189,12 +192,15 @@ struct TableSQL: Sendable {
     /// Returns statements that advance scopes. A position is a UUID of version 7 (RFC 9562, section 5.7) whose first 90
     /// bits never decrease within a scope. It contains a counter of 42 bits below the millisecond (section 6.2, method
     /// 1). SQLite has one writer at a time, so positions ascend in the order of the commits.
-    static func advance(_ scopes: String) -> String {
+    ///
+    /// - Parameter counters: the assignments to the counters of the scopes. Empty for none.
+    static func advance(_ scopes: String, counting counters: String = "") -> String {
         let now = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
+        let counting = counters.isEmpty ? "" : ", \(counters)"
         return """
             UPDATE sync_scope SET
                     counter = CASE WHEN \(now) > clock THEN 0 ELSE counter + 1 END,
-                    clock = CASE WHEN \(now) > clock THEN \(now) ELSE clock END
+                    clock = CASE WHEN \(now) > clock THEN \(now) ELSE clock END\(counting)
                 WHERE \(scopes);
                 UPDATE sync_scope SET head = printf('%08x-%04x-7%03x-%04x-%04x%08x',
                     clock >> 16, clock & 65535, counter >> 30, 32768 | (counter >> 16 & 16383), counter & 65535,

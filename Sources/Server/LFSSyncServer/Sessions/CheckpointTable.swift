@@ -7,16 +7,21 @@ enum CheckpointTable {
     ///
     /// - Parameters:
     ///   - types: the existing types.
+    ///   - isClaim: true if the device says with an empty list that the server has the batch.
     ///   - now: milliseconds since 1970.
     /// - Throws: ``AckFailure``, also for a position that no row has reached.
     static func apply(
-        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, at now: Int64, _ db: any SQLConnection
+        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, isClaim: Bool, at now: Int64,
+        _ db: any SQLConnection
     ) throws {
         if session.has(batch) { return }
         // A device that has started over continues with its own batch number.
         let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
         guard begins || batch.number > session.lastBatch else { throw AckFailure.olderCopy }
         guard begins || batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
+        // The device has sent the batch before, with tokens, or has another previous batch than the server.
+        guard begins || !(isClaim && batch.tokens.isEmpty) else { throw AckFailure.newerDevice }
+        guard begins || batch.after.map({ $0 == session.lastBatchID }) ?? true else { throw AckFailure.newerDevice }
         // Departures come first. Other tokens of a left scope are from the time after the departure.
         let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
         for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })

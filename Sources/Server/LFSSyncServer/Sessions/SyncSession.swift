@@ -1,3 +1,4 @@
+import Foundation
 import LFSSystem
 import LFSWire
 
@@ -14,6 +15,9 @@ struct SyncSession: Sendable, Hashable {
     let lastSequence: Int64
     /// The time of the last stream in milliseconds since 1970, accurate to a day.
     let seenAt: Int64
+    /// The time after the last use at which the session expires, in milliseconds. Nil if it does not.
+    var idleTime: Int64?
+    var rights = SyncSessionRights()
 
     /// The scope of the account's own rows.
     var own: SyncScope { .account(account) }
@@ -40,6 +44,9 @@ struct SyncSession: Sendable, Hashable {
             message: "The session belongs to another account than the rows of this device.")
     }
 
+    /// Returns true if a use of the session has to be recorded.
+    func isDue(at now: Int64) -> Bool { now - seenAt > min(Milliseconds.day, (idleTime ?? .max) / 2) }
+
     var inNextEpoch: SyncSession {
         var session = self
         session.epoch += 1
@@ -54,6 +61,10 @@ struct HeldSession: Sendable {
     let head: String
     /// Indicates that the latest answer to the session is a refusal.
     let hasRefusal: Bool
+    /// The usage of the session's own scope.
+    let usage: AccountUsage
+    /// The limits of the account that differ from those of the server.
+    let limits: OwnLimits
 }
 
 /// The tables `sync_session` and `sync_account` of sign-ins and accounts.
@@ -77,21 +88,29 @@ enum SessionTable {
         let statement = """
             SELECT \(columns), o.head, CASE WHEN EXISTS (
                 SELECT 1 FROM sync_mutation m WHERE m.sessionID = s.id AND m.sequence = s.lastSequence
-                    AND m.result NOT LIKE '%"result":"applied"%') THEN 1 ELSE 0 END
-            \(source) JOIN sync_scope o ON o.id = 'account/' || s.accountID WHERE \(isOpen)
+                    AND m.result NOT LIKE '%"result":"applied"%') THEN 1 ELSE 0 END,
+                \(AccountTable.counters), \(AccountTable.limits)
+            \(source) JOIN sync_scope o ON o.id = 'account/' || s.accountID JOIN sync_account a ON a.id = s.accountID
+            WHERE \(isOpen)
             """
         var head = ""
         var hasRefusal = false
+        var usage = AccountUsage()
+        var limits = OwnLimits()
         let session = try session(statement + db.dialect.forPush, token: token, at: now, db) { row in
-            head = try row.text(9) ?? ""
-            hasRefusal = try row.integer(10) == 1
+            head = try row.text(12) ?? ""
+            hasRefusal = try row.integer(13) == 1
+            usage = try AccountUsage(row, from: 14)
+            limits = try OwnLimits(row, from: 17)
         }
-        return session.map { HeldSession(session: $0, head: head, hasRefusal: hasRefusal) }
+        return session.map {
+            HeldSession(session: $0, head: head, hasRefusal: hasRefusal, usage: usage, limits: limits)
+        }
     }
 
     private static let columns = """
         s.id, s.accountID, s.epoch, s.resetReason, s.lastBatch, s.lastBatchID, s.lastSequence,
-                s.historyID <> t.historyID, s.seenAt
+                s.historyID <> t.historyID, s.seenAt, s.idleTime, s.isReadOnly, s.types
         """
     private static let source = "FROM sync_session s JOIN sync_state t ON t.id = 1"
     private static let isOpen = "s.tokenHash = ?1 AND (s.expiresAt IS NULL OR s.expiresAt > ?2)"
@@ -111,7 +130,8 @@ enum SessionTable {
             if isOfOther != 0 { reason = .history }
             found = SyncSession(
                 id: id, account: account, epoch: epoch, resetReason: reason, lastBatch: lastBatch,
-                lastBatchID: lastBatchID, lastSequence: lastSequence, seenAt: seenAt)
+                lastBatchID: lastBatchID, lastSequence: lastSequence, seenAt: seenAt, idleTime: try row.integer(9),
+                rights: SyncSessionRights(isReadOnly: try row.integer(10) != 0, types: try row.text(11)))
             try more(row)
             return false
         }
@@ -129,12 +149,21 @@ enum SessionTable {
         return count
     }
 
+    /// The part of a new session that its creator chooses.
+    struct Terms: Sendable {
+        var device = ""
+        /// The time after the last use at which the session expires, in milliseconds.
+        var idleTime: Int64?
+        /// The time at which the session ends in any case, in milliseconds since 1970.
+        var endsAt: Int64?
+        var rights = SyncSessionRights()
+    }
+
     /// Creates a session for an account, and the account if no account has that name.
     ///
     /// - Returns: the session's id.
     static func add(
-        account name: String, tokenHash: String, device: String, at now: Int64, expiresAt: Int64?,
-        _ db: any SQLConnection
+        account name: String, tokenHash: String, terms: Terms, at now: Int64, _ db: any SQLConnection
     ) throws -> String {
         var id = FileID.make().text
         // Another server may add the same account at this moment. That account is then used.
@@ -156,14 +185,39 @@ enum SessionTable {
         let session = FileID.make().text
         try db.execute(
             """
-            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID, createdAt, seenAt, expiresAt)
-            SELECT ?1, ?2, ?3, ?4, historyID, ?5, ?5, ?6 FROM sync_state WHERE id = 1
+            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID, createdAt, seenAt, idleTime, endsAt,
+                isReadOnly, types)
+            SELECT ?1, ?2, ?3, ?4, historyID, ?5, ?5, ?6, ?7, ?8, ?9 FROM sync_state WHERE id = 1
             """,
             arguments: [
-                .text(session), .text(id), .text(tokenHash), .text(device), .integer(now),
-                expiresAt.map(SQLValue.integer) ?? .null,
+                .text(session), .text(id), .text(tokenHash), .text(terms.device), .integer(now),
+                terms.idleTime.map(SQLValue.integer) ?? .null, terms.endsAt.map(SQLValue.integer) ?? .null,
+                .integer(terms.rights.isReadOnly ? 1 : 0), terms.rights.text.map(SQLValue.text) ?? .null,
             ])
+        try see(session, at: now, db)
         return session
+    }
+
+    /// Returns the earlier one of two ends of a session, in milliseconds since 1970. Nil for none.
+    static func end(at now: Int64, lifetime: Duration?, latestEnd: Date?) -> Int64? {
+        [lifetime.map { now + Milliseconds.of($0) }, latestEnd.map(Milliseconds.of)].compactMap(\.self).min()
+    }
+
+    /// Moves the end of a session of an account, which its identity provider has confirmed again.
+    ///
+    /// - Parameter endsAt: milliseconds since 1970, or nil for no end.
+    /// - Returns: false if the account has no session with that token.
+    static func extend(
+        _ token: String, account name: String, until endsAt: Int64?, at now: Int64, _ db: any SQLConnection
+    ) throws -> Bool {
+        guard let session = try session(ofToken: token, at: now, changing: true, db) else { return false }
+        let count = try db.execute(
+            """
+            UPDATE sync_session SET endsAt = ?2
+            WHERE id = ?1 AND accountID = (SELECT id FROM sync_account WHERE name = ?3)
+            """, arguments: [.text(session.id), endsAt.map(SQLValue.integer) ?? .null, .text(name)])
+        if count > 0 { try see(session.id, at: now, db) }
+        return count > 0
     }
 
     /// Makes a session start over.
@@ -177,24 +231,20 @@ enum SessionTable {
             arguments: [.text(session), .text(reason.rawValue)]) > 0
     }
 
-    /// Records that a device was active.
-    static func see(_ session: SyncSession, at now: Int64, _ db: any SQLConnection) throws {
+    /// Records that a session was used, which postpones its expiry.
+    static func see(_ session: String, at now: Int64, _ db: any SQLConnection) throws {
         try db.execute(
-            "UPDATE sync_session SET seenAt = ?2 WHERE id = ?1", arguments: [.text(session.id), .integer(now)])
+            """
+            UPDATE sync_session SET seenAt = ?2, expiresAt = CASE
+                WHEN idleTime IS NULL OR endsAt < ?2 + idleTime THEN endsAt ELSE ?2 + idleTime END
+            WHERE id = ?1
+            """, arguments: [.text(session), .integer(now)])
     }
 
     static func list(account name: String?, _ db: any SQLConnection) throws -> [SyncSessionInfo] {
-        struct Entry {
-            let id: String
-            let account: String
-            let device: String
-            let createdAt: Int64
-            let seenAt: Int64
-            let expiresAt: Int64?
-        }
-        var found: [Entry] = []
+        var found: [SyncSessionInfo] = []
         let sql = """
-            SELECT s.id, a.name, s.name, s.createdAt, s.seenAt, s.expiresAt
+            SELECT s.id, a.name, s.name, s.createdAt, s.seenAt, s.expiresAt, s.isReadOnly, s.types
             FROM sync_session s JOIN sync_account a ON a.id = s.accountID ORDER BY a.name, s.createdAt, s.id
             """
         try db.query(sql, arguments: []) { row in
@@ -203,18 +253,16 @@ enum SessionTable {
             else { throw SQLFailure(.unusable, message: "A row of sync_session lacks a value.") }
             guard name == nil || name == account else { return true }
             found.append(
-                Entry(
-                    id: id, account: account, device: device, createdAt: createdAt, seenAt: seenAt,
-                    expiresAt: try row.integer(5)))
+                SyncSessionInfo(
+                    id: id, account: account, device: device, createdAt: Milliseconds.date(createdAt),
+                    seenAt: Milliseconds.date(seenAt), expiresAt: try row.integer(5).map(Milliseconds.date),
+                    rights: SyncSessionRights(isReadOnly: try row.integer(6) != 0, types: try row.text(7))))
             return true
         }
-        return try found.map { entry in
-            SyncSessionInfo(
-                id: entry.id, account: entry.account, device: entry.device,
-                createdAt: Milliseconds.date(entry.createdAt), seenAt: Milliseconds.date(entry.seenAt),
-                expiresAt: entry.expiresAt.map(Milliseconds.date),
-                contacts: try CheckpointTable.contacts(ofSession: entry.id, db))
+        for index in found.indices {
+            found[index].contacts = try CheckpointTable.contacts(ofSession: found[index].id, db)
         }
+        return found
     }
 
     /// Removes expired sessions.
@@ -233,14 +281,29 @@ enum SessionTable {
             """, arguments: [.text(account), .integer(now)])
     }
 
-    /// Returns true if a session still exists and has not started over.
-    static func isCurrent(_ session: SyncSession, _ db: any SQLConnection) throws -> Bool {
-        let sql = "SELECT id FROM sync_session WHERE id = ?1 AND epoch = ?2 AND resetReason IS NULL"
-        return try db.firstText(sql, arguments: [.text(session.id), .integer(session.epoch)]) != nil
+    /// Returns true if a session still exists, has not expired, and has not started over.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    static func isCurrent(_ session: SyncSession, at now: Int64, _ db: any SQLConnection) throws -> Bool {
+        let sql = """
+            SELECT id FROM sync_session
+            WHERE id = ?1 AND epoch = ?2 AND resetReason IS NULL AND (expiresAt IS NULL OR expiresAt > ?3)
+            """
+        let arguments: [SQLValue] = [.text(session.id), .integer(session.epoch), .integer(now)]
+        return try db.firstText(sql, arguments: arguments) != nil
     }
 
     static func remove(_ id: String, _ db: any SQLConnection) throws -> Bool {
         try db.execute("DELETE FROM sync_session WHERE id = ?1", arguments: [.text(id)]) > 0
+    }
+
+    /// Removes the sessions of an account.
+    ///
+    /// - Returns: the number of removed sessions.
+    static func removeAll(of account: String, _ db: any SQLConnection) throws -> Int {
+        try db.execute(
+            "DELETE FROM sync_session WHERE accountID = (SELECT id FROM sync_account WHERE name = ?1)",
+            arguments: [.text(account)])
     }
 
     /// Returns the hash of a token. A token has 256 random bits, so its hash needs no salt.

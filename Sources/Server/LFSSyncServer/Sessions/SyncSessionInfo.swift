@@ -1,5 +1,4 @@
 public import Foundation
-import LFSSystem
 
 /// A session as shown in lists, without its token.
 public struct SyncSessionInfo: Sendable, Hashable {
@@ -13,10 +12,12 @@ public struct SyncSessionInfo: Sendable, Hashable {
     public let createdAt: Date
     /// The time of the last stream, accurate to a day.
     public let seenAt: Date
-    /// The time at which the session expires, or nil if it lasts until it is revoked.
+    /// The time at which the session expires unless it is used, or nil if it lasts until it is revoked.
     public let expiresAt: Date?
+    /// The requests that the session permits.
+    public internal(set) var rights = SyncSessionRights()
     /// The contacts of the device by the types of rows that it receives, sorted by type.
-    public let contacts: [Contact]
+    public internal(set) var contacts: [Contact] = []
 
     /// The times at which a device received rows of one type, in all scopes together.
     public struct Contact: Sendable, Hashable {
@@ -28,15 +29,4 @@ public struct SyncSessionInfo: Sendable, Hashable {
         /// since an earlier version of the server.
         public let lastAt: Date?
     }
-}
-
-/// Conversions to milliseconds since 1970, in which the tables store times.
-enum Milliseconds {
-    static let day: Int64 = 86_400_000
-
-    static func of(_ date: Date) -> Int64 { date.millisecondsSince1970 }
-
-    static func of(_ duration: Duration) -> Int64 { duration.milliseconds }
-
-    static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 }

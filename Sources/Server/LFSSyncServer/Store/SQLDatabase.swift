@@ -19,6 +19,14 @@ public protocol SQLDatabase: Sendable {
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value
 
+    /// Passes notices to a closure from now on: those of the commits of this process, and if possible those of other
+    /// processes.
+    ///
+    /// - Parameter receive: receives notices after the commit, on any thread. It must not block.
+    /// - Returns: the link to the other processes. Nil if their notices do not arrive, so the caller has to look for
+    ///   their changes itself.
+    func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink?
+
     /// Closes the connections after the current operations have ended.
     func close() async
 }

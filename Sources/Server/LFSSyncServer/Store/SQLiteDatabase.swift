@@ -6,6 +6,7 @@ import LFSSystem
 /// A SQLite file behind a sync server, in WAL mode. Confirmed transactions survive a power failure.
 public final class SQLiteDatabase: SQLDatabase {
     private let pool: DatabasePool
+    private let notices: SQLiteNotices
     private static let closing = BlockingPool(width: 4)
 
     /// The dialect of SQLite.
@@ -15,6 +16,8 @@ public final class SQLiteDatabase: SQLDatabase {
     ///
     /// - Throws: ``SQLFailure``.
     public init(path: String) throws {
+        let notices = SQLiteNotices()
+        self.notices = notices
         var configuration = Configuration()
         configuration.label = "lfs-sync"
         configuration.busyMode = .timeout(5)
@@ -27,7 +30,11 @@ public final class SQLiteDatabase: SQLDatabase {
                     """)
             // Streams read a page once, and the operating system caches it. The size is in kibibytes, for each
             // connection.
-            if db.configuration.readonly { try db.execute(sql: "PRAGMA cache_size = -512") }
+            if db.configuration.readonly {
+                try db.execute(sql: "PRAGMA cache_size = -512")
+            } else {
+                db.add(function: notices.function)
+            }
             db.add(function: SQLiteReal.function)
         }
         do {
@@ -69,10 +76,27 @@ public final class SQLiteDatabase: SQLDatabase {
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
         do {
-            return try await pool.write { db in try body(SQLiteConnection(db)) }
+            let (value, found) = try await pool.write { [notices] db in
+                try notices.collect { try body(SQLiteConnection(db)) }
+            }
+            notices.pass(found)
+            return value
         } catch {
             throw SQLFailure.converted(error)
         }
+    }
+
+    /// Passes the notices of this process's commits. Returns nil, because those of other processes do not arrive.
+    public func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? {
+        notices.begin(receive)
+        pool.asyncWriteWithoutTransaction { db in
+            do {
+                try db.execute(sql: SQLiteNotices.triggers)
+            } catch {
+                receive([.missed(cause: "\(SQLFailure(sqlite: error))")])
+            }
+        }
+        return nil
     }
 
     /// Closes the connections after the current operations have ended.

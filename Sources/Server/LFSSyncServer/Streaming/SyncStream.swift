@@ -13,7 +13,7 @@ public struct SyncStream: AsyncSequence, Sendable {
     struct Source: Sendable {
         let database: any SQLDatabase
         let session: SyncSession
-        let ticket: OpenStreams.Ticket
+        let ticket: OpenStream.Ticket
         let logger: Logger
         /// The times of a stream that stays open, or nil for a stream that ends.
         let live: LiveTimes?
@@ -21,6 +21,9 @@ public struct SyncStream: AsyncSequence, Sendable {
         /// over.
         let planned: @Sendable (StreamPlan.Sent) async throws -> (SyncSession, StreamPlan)?
     }
+
+    /// Ends the stream, because its client has closed the connection. The next piece is the last one.
+    public func clientLeft() { source.ticket.end(.left) }
 
     /// Returns an iterator that reads the first piece on demand.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -108,6 +111,8 @@ public struct SyncStream: AsyncSequence, Sendable {
                 SyncStreamFailure("replaced", message: "Another stream of this session started.", isRetryable: false)
             case .stopped:
                 SyncStreamFailure("shutting_down", message: "The server is stopping.", isRetryable: true, retryAfter: 5)
+            case .left:
+                SyncStreamFailure("cut", message: "The client closed the connection.", isRetryable: true)
             case nil: nil
             }
         }

@@ -73,6 +73,8 @@ struct PlanTests {
         ("DELETE FROM sync_session WHERE expiresAt <= ?1", "SCAN sync_session"),
         ("FROM sync_session s JOIN sync_account a ON a.id = s.accountID ORDER BY", "SCAN s"),
         ("FROM sync_session s JOIN sync_account a ON a.id = s.accountID ORDER BY", "USE TEMP B-TREE FOR ORDER BY"),
+        // The statement counts the rows of one account, with one row for each table.
+        ("UPDATE sync_scope SET (rowCount", "SCAN c"),
         // The statements run when an account is removed.
         ("DELETE FROM \"partner\" WHERE \"sharedWithID\"", "SCAN partner"),
         ("DELETE FROM \"album_user\" WHERE \"accountID\"", "SCAN album_user"),

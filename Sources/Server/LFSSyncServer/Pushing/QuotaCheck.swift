@@ -1,0 +1,119 @@
+import LFSWire
+
+/// The check of a push against the quotas of the accounts that own its rows.
+///
+/// A push that fits in any case needs no statement for its own rows. The other pushes compare the counters of the
+/// scope before and after each change.
+struct QuotaCheck: Sendable {
+    /// The scope of the pushing account's own rows.
+    let own: String
+    /// The quota of accounts without a quota of their own.
+    let quota: AccountQuota
+    /// True if all mutations of the push fit into the pushing account's quota.
+    let fits: Bool
+
+    /// - Parameters:
+    ///   - session: the session, whose counters do not change until the end of the transaction.
+    ///   - growth: the most that the push may add.
+    init(of session: HeldSession, growth: AccountUsage, quota: AccountQuota) {
+        own = session.session.own.description
+        self.quota = quota
+        let most = session.usage + growth
+        fits = most.excess(over: session.limits.quota(default: quota), since: session.usage) == nil
+    }
+
+    /// The state of a scope before a change that may exceed a limit.
+    struct Before: Sendable {
+        fileprivate let scope: String
+        fileprivate let usage: AccountUsage
+        fileprivate let quota: AccountQuota
+    }
+
+    /// Returns the state of a scope before a change. Nil if the change fits in any case.
+    ///
+    /// - Parameter growth: the most that the change may add.
+    func before(_ growth: AccountUsage, in scope: String, _ db: any SQLConnection) throws -> Before? {
+        if fits, scope == own { return nil }
+        let (usage, limits) = try AccountTable.usage(of: scope, db)
+        let quota = limits.quota(default: quota)
+        guard (usage + growth).excess(over: quota, since: usage) != nil else { return nil }
+        return Before(scope: scope, usage: usage, quota: quota)
+    }
+}
+
+extension QuotaCheck.Before {
+    /// Checks the scope after the change.
+    ///
+    /// - Throws: ``WireFailure/Code/quotaExceeded``.
+    func requireRoom(_ db: any SQLConnection) throws {
+        let after = try AccountTable.usage(of: scope, db).usage
+        guard let (limit, value) = after.excess(over: quota, since: usage) else { return }
+        throw WireFailure(exceeding: limit, value: value)
+    }
+}
+
+extension WireFailure {
+    fileprivate init(exceeding limit: AccountLimit, value: Int64) {
+        let words =
+            switch limit {
+            case .rows: "\(value) rows"
+            case .rowBytes: "\(value) bytes of rows"
+            case .fileBytes: "\(value) bytes of files"
+            case .sessions: "\(value) sessions"
+            }
+        self.init(
+            .quotaExceeded,
+            message: "The account may have at most \(words). Delete some, or ask the operator for a larger quota.")
+        exceeded = ExceededLimit(name: limit.rawValue, value: value)
+    }
+}
+
+extension AccountUsage {
+    /// Returns the most that mutations may add to the scope of their account.
+    ///
+    /// - Parameter byteCount: the bytes of the mutations as JSON, in which no value except a number is shorter.
+    static func most(
+        of mutations: some Sequence<SyncMutation>, byteCount: Int, schema: CheckedSchema
+    ) -> AccountUsage {
+        var most = AccountUsage()
+        most.rowBytes = Int64(byteCount)
+        for mutation in mutations where mutation.operation != .delete {
+            guard let table = schema.table(of: mutation.type) else { continue }
+            most = most + fixed(of: mutation, table: table)
+        }
+        return most
+    }
+
+    /// Returns the most that a mutation may add to a scope.
+    static func most(of mutation: SyncMutation, table: CheckedSchema.Table) -> AccountUsage {
+        var most = fixed(of: mutation, table: table)
+        for (_, value) in mutation.row.values { most.rowBytes += byteCount(of: SQLValue(value)) }
+        return most
+    }
+
+    /// Returns the part that does not depend on texts and blobs.
+    private static func fixed(of mutation: SyncMutation, table: CheckedSchema.Table) -> AccountUsage {
+        var most = AccountUsage()
+        most.rows = mutation.operation == .put ? 1 : 0
+        most.rowBytes = Int64(mutation.key.utf8.count)
+        for column in table.table.columns {
+            most.rowBytes += column.kind.isNumber ? 8 : column.defaultValue.map(byteCount) ?? 0
+        }
+        if table.name == SyncType.fileTable, case .integer(let count)? = mutation.row["byteCount"] {
+            most.fileBytes = min(max(count, 0), AccountLimit.largestValue)
+        }
+        return most
+    }
+
+    private static func byteCount(of value: SQLValue) -> Int64 {
+        switch value {
+        case .null, .integer, .real: 0
+        case .text(let text): Int64(text.utf8.count)
+        case .blob(let bytes): Int64(bytes.count)
+        }
+    }
+}
+
+extension SyncSchema.Column.Kind {
+    var isNumber: Bool { self == .integer || self == .real }
+}
