@@ -7,16 +7,9 @@ import LFSSystem
 enum TestContent {
     static let chunk = 256 * 1_024
 
-    /// Generates bytes with SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
     static func make(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
-        var state = seed
-        let words = (0..<(byteCount + 7) / 8).map { _ -> UInt64 in
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
+        var generator = SplitMix(state: seed)
+        let words = (0..<(byteCount + 7) / 8).map { _ in generator.next() }
         return words.withUnsafeBytes { Array($0.prefix(byteCount)) }
     }
 
@@ -24,6 +17,20 @@ enum TestContent {
         var hash = ContentHash()
         bytes.withUnsafeBytes { hash.update($0) }
         return hash.hex
+    }
+}
+
+/// A generator of random numbers from a seed (SplitMix64; Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", 2014).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
     }
 }
 

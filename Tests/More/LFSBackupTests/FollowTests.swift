@@ -113,9 +113,7 @@ struct FollowTests {
         .enabled(if: Machine.canMount, "needs root to mount"))
     func mounted() async throws {
         func run(_ program: String, arguments: String...) throws {
-            let process = try Process.run(URL(fileURLWithPath: program), arguments: arguments)
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 0, "\(arguments)")
+            #expect(try runTool(program, arguments: arguments), "\(arguments)")
         }
         try await following { app in
             // The system does not report the mount.

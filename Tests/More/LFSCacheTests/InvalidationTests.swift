@@ -109,6 +109,27 @@ struct InvalidationTests {
         }
     }
 
+    @Test("Removing the whole cache frees the space of its database and its log")
+    func space() async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let stored = 200 * 20_000
+                for number in 0..<200 {
+                    let key = CacheKey.thumbnail(number)
+                    await cache.store(content(key, byteCount: 20_000), for: key, tags: [.asset("\(number)")])
+                }
+                try #expect(host.files().isEmpty, "small entries are rows")
+                try #expect(host.databaseByteCount() >= stored)
+                try await cache.removeAll()
+                try #expect(host.databaseByteCount() <= stored / 10)
+                await cache.store(content(.thumbnail(1)), for: .thumbnail(1))
+                cache.dropMemory()
+                #expect(await cache.content(for: .thumbnail(1)) == content(.thumbnail(1)))
+                #expect(await cache.usage().failures == 0)
+            }
+        }
+    }
+
     @Test("A removal during a load makes later readers load again", arguments: 0..<5)
     func duringLoad(_ index: Int) async throws {
         try await withHost { host in

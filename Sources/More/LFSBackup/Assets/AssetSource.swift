@@ -5,8 +5,9 @@ public import LFS
 /// - A walk returns each original once, and each one that it could not examine. It may omit originals that are in no
 ///   included group, or in an excluded one.
 /// - Identifiers stay the same from one walk to the next, even when other originals are renamed.
-/// - ``open(_:)`` returns the current bytes with their current stamp, which may differ from the stamp of the walk.
-/// - Both methods may block. They are called on threads for blocking calls.
+/// - ``open(_:)-(Asset)`` returns the current bytes with their current stamp, which may differ from the stamp of the
+///   walk.
+/// - All methods may block. They are called on threads for blocking calls.
 public protocol AssetSource: Sendable {
     /// The iterator of one walk through all originals.
     associatedtype Walk: IteratorProtocol<AssetItem> & Sendable
@@ -20,6 +21,17 @@ public protocol AssetSource: Sendable {
     ///
     /// - Throws: ``BackupError/Code/unreadable``.
     func open(_ asset: Asset) throws -> OpenedAsset
+
+    /// Opens several originals, and returns the results in the same order. The default opens one after the other. A
+    /// source whose originals share a folder or a connection can open that once.
+    func open(_ assets: [Asset]) -> [Result<OpenedAsset, any Error>]
+}
+
+extension AssetSource {
+    /// Opens one original after the other.
+    public func open(_ assets: [Asset]) -> [Result<OpenedAsset, any Error>] {
+        assets.map { asset in Result { try open(asset) } }
+    }
 }
 
 /// The bytes of an original.

@@ -35,7 +35,7 @@ public struct BackupGroup: Hashable, Codable, Sendable, Identifiable {
         self.lastBackup = lastBackup
     }
 
-    /// The name, or the last part of the id if there is no name.
+    /// The name, or the last part of the id for a group without a name.
     public var title: String {
         if let name, !name.isEmpty { return name }
         return id.split(separator: "/").last.map(String.init) ?? id

@@ -172,9 +172,9 @@ struct Attacher<Source: AssetSource>: Sendable {
     private func open(_ assets: [Asset]) async throws -> [Opened] {
         let (source, tell) = (source, tell)
         return try await BlockingPool.shared.run { _ in
-            try assets.compactMap { asset in
+            try zip(assets, source.open(assets)).compactMap { asset, content in
                 do {
-                    return Opened(asset: asset, content: try source.open(asset))
+                    return Opened(asset: asset, content: try content.get())
                 } catch let error as BackupError where error.code == .unreadable {
                     tell(.unreadable(asset.id, error.message))
                     return nil

@@ -116,8 +116,16 @@ public struct FolderSource: AssetSource {
     /// user's files. Therefore only links in the path of the selected folder are followed. If the selected folder was
     /// replaced, the file must be the one that the walk found.
     /// - Throws: ``BackupError/Code/unreadable``. Another error when this process has no more file descriptors.
-    public func open(_ asset: Asset) throws -> OpenedAsset {
-        let number = try openFile(asset)
+    public func open(_ asset: Asset) throws -> OpenedAsset { try open(asset, from: OpenFolder()) }
+
+    /// Opens several files. Consecutive files of the same folder share one opening of it.
+    public func open(_ assets: [Asset]) -> [Result<OpenedAsset, any Error>] {
+        let folder = OpenFolder()
+        return assets.map { asset in Result { try open(asset, from: folder) } }
+    }
+
+    private func open(_ asset: Asset, from folder: OpenFolder) throws -> OpenedAsset {
+        let number = try openFile(asset, from: folder)
         let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
         guard let stamp = Self.stamp(number) else {
             throw BackupError(.unreadable, message: "no longer a regular file", asset: asset.id)
@@ -131,20 +139,52 @@ public struct FolderSource: AssetSource {
         return opened
     }
 
-    private func openFile(_ asset: Asset) throws -> Int32 {
+    /// The folder of the file that was opened last.
+    private final class OpenFolder {
+        private(set) var number: Int32?
+        private(set) var path: [UInt8] = []
+        private(set) var rootLength = 0
+        private(set) var root: FileIdentity?
+
+        /// Takes ownership of a descriptor.
+        func replace(with number: Int32, path: [UInt8], rootLength: Int, root: FileIdentity?) {
+            if let number = self.number { close(number) }
+            self.number = number
+            self.path = path
+            self.rootLength = rootLength
+            self.root = root
+        }
+
+        deinit { if let number { close(number) } }
+    }
+
+    private func openFile(_ asset: Asset, from folder: OpenFolder) throws -> Int32 {
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
         guard let rootLength = asset.sighting?.rootLength ?? rootLength(of: asset.id) else {
             throw BackupError(.unreadable, message: "it is not in any of the folders", asset: asset.id)
         }
         let root = AssetName(bytes: Array(asset.id.bytes.prefix(rootLength)))
         var names = AssetName(bytes: Array(asset.id.bytes.dropFirst(rootLength))).components
-        let last = names.popLast()
-        var number = try open(root, in: AT_FDCWD, flags: last == nil ? flags : Self.entering, asset: asset)
-        let isOtherRoot = asset.sighting.map { Self.identity(number) != $0.root } ?? false
-        if let last {
-            for name in names { number = try step(from: number, to: name, Self.entering | O_NOFOLLOW, asset: asset) }
-            number = try step(from: number, to: last, flags | O_NOFOLLOW, asset: asset)
+        guard let last = names.popLast() else {
+            let number = try open(root, in: AT_FDCWD, flags: flags, asset: asset)
+            return try checked(number, root: Self.identity(number), asset: asset)
         }
+        let path = Array(asset.id.bytes.dropLast(last.count))
+        if folder.number == nil || folder.path != path || folder.rootLength != rootLength {
+            var number = try open(root, in: AT_FDCWD, flags: Self.entering, asset: asset)
+            let identity = Self.identity(number)
+            for name in names { number = try step(from: number, to: name, Self.entering | O_NOFOLLOW, asset: asset) }
+            folder.replace(with: number, path: path, rootLength: rootLength, root: identity)
+        }
+        let number = try open(
+            AssetName(bytes: last), in: folder.number ?? AT_FDCWD, flags: flags | O_NOFOLLOW, asset: asset)
+        return try checked(number, root: folder.root, asset: asset)
+    }
+
+    /// Returns the descriptor of an open file, or closes it if the selected folder was replaced and the file is not the
+    /// one that the walk found.
+    private func checked(_ number: Int32, root: FileIdentity?, asset: Asset) throws -> Int32 {
+        let isOtherRoot = asset.sighting.map { root != $0.root } ?? false
         guard !isOtherRoot || isSame(number, asset: asset) else {
             close(number)
             throw BackupError(.unreadable, message: "its folder was replaced while it was backed up", asset: asset.id)

@@ -133,17 +133,19 @@ final class CacheStore: Sendable {
 
     /// Closes the database. No operation may be in progress. Blocks the thread.
     func closeNow() throws {
-        let result = Result {
-            do {
-                // Moves the WAL into the database. GRDB closes a read-only connection last, which would leave the WAL
-                // in place.
-                try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                // Other processes have the database open. The last one moves the WAL.
-            }
-        }
+        // GRDB closes a read-only connection last, which would leave the WAL in place.
+        let result = Result { try pool.writeWithoutTransaction(Self.emptyLog) }
         try pool.close()
         try result.get()
+    }
+
+    /// Moves the WAL into the database and truncates both to what they need.
+    private static func emptyLog(_ db: Database) throws {
+        do {
+            _ = try db.checkpoint(.truncate)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            // Other connections use the WAL. The last process that closes the database moves it.
+        }
     }
 
     // MARK: Reading
@@ -262,7 +264,12 @@ final class CacheStore: Sendable {
         }
         await remove(files)
         switch selection {
-        case .all, .kind: try await runner.withWriter { db in try db.execute(sql: "PRAGMA incremental_vacuum") }
+        case .all, .kind:
+            try await runner.withWriter { db in
+                try db.execute(sql: "PRAGMA incremental_vacuum")
+                // Otherwise the deleted rows would take the same space in the WAL.
+                try Self.emptyLog(db)
+            }
         case .key, .tags: break
         }
     }

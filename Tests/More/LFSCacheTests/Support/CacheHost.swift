@@ -29,6 +29,15 @@ struct CacheHost: Sendable {
     var cache: URL { options.folder ?? folder.child("app.sqlite.lfs").child("cache") }
     var databaseFile: URL { cache.child("cache.sqlite") }
 
+    /// Returns the number of bytes of the open database and its log.
+    func databaseByteCount() throws -> Int {
+        let log = cache.child("cache.sqlite-wal")
+        return try [databaseFile, log].reduce(0) { count, file in
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            return count + (attributes[.size] as? Int ?? 0)
+        }
+    }
+
     func open() async throws -> MediaCache { try await MediaCache.open(for: database, options: options) }
 
     /// Runs the body with an open cache, and checks that nothing is under way afterwards.
