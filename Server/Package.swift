@@ -5,7 +5,8 @@ let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
+    // Without MemberImportVisibility: C modules of SwiftNIO include the system's headers, too. The order in which the
+    // compiler loads modules decides whether it takes the fields of the system's structures for theirs.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
@@ -70,7 +71,7 @@ let package = Package(
             name: "lfs-server",
             dependencies: [
                 "LFSServer", "LFSServerJWT", "LFSServerPostgres", "MetricsText", signing, sync, storage, s3, azure,
-                hummingbird, nioCore, logging,
+                hummingbird, httpTypes, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CommandLineOptions", package: "CommandLine"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -83,8 +84,8 @@ let package = Package(
         .testTarget(
             name: "LFSServerTests",
             dependencies: [
-                "LFSServer", "LFSServerJWT", "MetricsText", "lfs-server", signing, sync, hummingbird, httpTypes,
-                nioCore, logging, .product(name: "Crypto", package: "swift-crypto"),
+                "LFSServer", "LFSServerJWT", "LFSServerPostgres", "MetricsText", "lfs-server", signing, sync,
+                hummingbird, httpTypes, nioCore, logging, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CommandLineOptions", package: "CommandLine"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),

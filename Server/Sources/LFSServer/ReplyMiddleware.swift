@@ -9,14 +9,13 @@ import Logging
 ///
 /// For each reply with 401 and each failed request, the log contains the client's address as `peer`.
 public struct ReplyMiddleware<Context: RequestContext>: RouterMiddleware {
-    private let trustsForwardedFor: Bool
+    private let trust: ForwardedTrust
 
     /// Creates the middleware.
     ///
-    /// - Parameter trustsForwardedFor: true if a proxy in front adds the client's address to `X-Forwarded-For`. The log
-    ///   then contains the last address of this field, because the proxy added it. The client can forge the others. The
-    ///   default is false.
-    public init(trustsForwardedFor: Bool = false) { self.trustsForwardedFor = trustsForwardedFor }
+    /// - Parameter trust: the rule for the address of a client behind proxies. By default, the log contains the address
+    ///   of the connection.
+    public init(trust: ForwardedTrust = .none) { self.trust = trust }
 
     /// Answers a request with the routes, and converts their errors to replies.
     ///
@@ -37,25 +36,20 @@ public struct ReplyMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch {
             // The text of the error may contain client data or a path of the store.
             context.logger.error(
-                "A request failed.", metadata: ["kind": "\(type(of: error))", "peer": "\(peer(of: request, context))"])
+                "A request failed.",
+                metadata: [
+                    "kind": "\(type(of: error))",
+                    "peer": "\(context.peer(of: request, trust: trust))",
+                ])
             response = Response(.failed)
         }
         if response.status == .unauthorized {
             context.logger.notice(
-                "A login failed.", metadata: ["peer": "\(peer(of: request, context))"])
+                "A login failed.",
+                metadata: ["peer": "\(context.peer(of: request, trust: trust))"])
         }
         if let name = HTTPField.Name("x-request-id"), let id = context.requestID { response.headers[name] = id }
         return response
-    }
-
-    private func peer(of request: Request, _ context: Context) -> String {
-        let address = (context as? any ConnectionContext)?.channel.remoteAddress?.ipAddress ?? ""
-        guard trustsForwardedFor, let name = HTTPField.Name("x-forwarded-for"),
-            let last = request.headers[values: name].last?.split(separator: ",").last
-        else { return address }
-        let forwarded = last.filter { $0 != " " }
-        let isAddress = forwarded.utf8.count <= 45 && forwarded.allSatisfy { $0.isHexDigit || $0 == "." || $0 == ":" }
-        return isAddress ? String(forwarded) : address
     }
 
     private static func reply(_ status: Int) -> SigningReply {
@@ -68,10 +62,4 @@ public struct ReplyMiddleware<Context: RequestContext>: RouterMiddleware {
         default: .failed
         }
     }
-}
-
-extension RequestContext {
-    /// The id of the request in the log, or nil if the log handler does not store metadata. Hummingbird keeps the id in
-    /// the logger. Its own property `id` crashes without stored metadata.
-    public var requestID: String? { logger[metadataKey: "hb.request.id"].map { "\($0)" } }
 }

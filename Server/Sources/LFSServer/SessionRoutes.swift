@@ -15,20 +15,31 @@ import NIOCore
 /// 201 with `{"token":"…"}`, the token of a new session for the named account. Only this token opens `v1/sync`, and it
 /// stays valid after the provider's token expires. `DELETE` with the session's own token ends the session with 204.
 ///
+/// The end of a session may depend on the expiry of the provider's token. With `{"session":"…"}`, the token of the
+/// account's session, `POST` moves the end of that session. The reply is 200 with the same token. The device keeps its
+/// state, unlike with a new session.
+///
 /// Both requests count towards the account's rate limit, like its requests to `v1/sync`. Above the limit, the reply is
 /// 429.
 public struct SessionRoutes<Context: RequestContext>: Sendable {
     private let service: SyncService
     private let authenticator: any Authenticator
     private let lifetime: Duration?
+    private let lifetimeAfterToken: Duration?
 
     /// Creates the routes.
     ///
     /// - Parameters:
     ///   - service: the service that holds the sessions.
     ///   - authenticator: decides who may open a session.
-    ///   - lifetime: the lifetime of a session, or nil for a session that lasts until it is revoked.
-    public init(_ service: SyncService, authenticator: any Authenticator, lifetime: Duration? = nil) {
+    ///   - lifetime: the maximum lifetime of a session, however often it is used. Nil for none.
+    ///   - lifetimeAfterToken: the maximum lifetime of a session after the expiry of the token that has opened or
+    ///     extended it. Nil for none.
+    public init(
+        _ service: SyncService, authenticator: any Authenticator, lifetime: Duration? = nil,
+        lifetimeAfterToken: Duration? = nil
+    ) {
+        self.lifetimeAfterToken = lifetimeAfterToken
         self.service = service
         self.authenticator = authenticator
         self.lifetime = lifetime
@@ -50,6 +61,14 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
 
     private struct Question: Decodable {
         var device: String?
+        var session: String?
+    }
+
+    /// Returns the latest end of a session that a request opens or extends, or nil for none.
+    private func latestEnd(of request: Request) async throws -> Date? {
+        guard let lifetimeAfterToken, let expiry = try await authenticator.expiry(of: request) else { return nil }
+        // The time comes from the provider. The limit, in the year 2286, keeps it within the range of the database.
+        return min(expiry, Date(timeIntervalSince1970: 1e10)).addingTimeInterval(lifetimeAfterToken / .seconds(1))
     }
 
     private func open(_ request: Request) async throws -> Response {
@@ -59,24 +78,40 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
                 message: "The request needs a token of the app's identity provider.")
         }
         if let refusal = try await service.throttled(account: name) { return Response(refusal) }
+        // Before the body arrives, because the token may expire in the meantime.
+        let latestEnd = try await latestEnd(of: request)
         let body = try await ContentCoding.body(of: request, limit: 4_096)
         var device = ""
+        var session: String?
         if !body.isEmpty {
             guard body.count <= 4_096, let question = try? JSONDecoder().decode(Question.self, from: Data(body)),
-                (question.device ?? "").utf8.count <= 200, Self.isPlain(question.device ?? "")
+                (question.device ?? "").utf8.count <= 200, Self.isPlain(question.device ?? ""),
+                (question.session ?? "").utf8.count <= 256
             else {
                 return Self.refusal(
                     .badRequest, code: "invalid_request",
-                    message: "The body is {\"device\":\"…\"} of at most 200 bytes without control characters, or empty."
+                    message: """
+                        The body is {"device":"…"} of at most 200 bytes without control characters, \
+                        {"session":"…"} with the token of a session, or empty.
+                        """
                 )
             }
             device = question.device ?? ""
+            session = question.session
         }
         do {
-            let token = try await service.addSession(account: name, device: device, lifetime: lifetime)
+            if let session {
+                try await service.extendSession(
+                    token: session, account: name, lifetime: lifetime, latestEnd: latestEnd)
+                return Self.reply(.ok, text: "{\"token\":\"\(session)\"}\n")
+            }
+            let token = try await service.addSession(
+                account: name, device: device, lifetime: lifetime, latestEnd: latestEnd)
             return Self.reply(.created, text: "{\"token\":\"\(token)\"}\n")
         } catch let error as SyncSessionError where error.code == .tooMany {
             return Self.refusal(.forbidden, code: "too_many", message: error.message)
+        } catch let error as SyncSessionError where error.code == .unknownSession {
+            return Self.refusal(.forbidden, code: "unknown_session", message: error.message)
         }
     }
 

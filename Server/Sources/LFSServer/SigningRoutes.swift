@@ -4,19 +4,35 @@ public import LFSSigningServer
 import Logging
 import NIOCore
 
+/// A caller of a `SigningService`, as the host has identified it.
+public struct SigningCaller: Sendable {
+    /// The name of the user, which must never change.
+    public let name: String
+    /// The operations that the caller may use.
+    public let rights: SigningRights
+
+    /// Creates a caller.
+    public init(_ name: String, rights: SigningRights = .all) {
+        self.name = name
+        self.rights = rights
+    }
+}
+
 /// The routes of a `SigningService` for a server on Hummingbird: the base URL, and `bytes/…` below it if the server is
 /// the store.
 ///
 /// ```swift
 /// let service = try SigningService(backend: .s3(storage), access: .claimedNamespaces, secret: secret)
-/// SigningRoutes(service) { request, context in try await user(of: request) }.add(to: router.group("lfs"))
+/// SigningRoutes(service) { request, context in
+///     try await user(of: request).map { SigningCaller($0) }
+/// }.add(to: router.group("lfs"))
 /// ```
 ///
 /// If the server is the store, add ``ContinueMiddleware`` before the routes, because clients wait with large bodies.
 public struct SigningRoutes<Context: RequestContext>: Sendable {
-    /// Returns the caller of a request. The name of a user must never change. Return nil for a request without a valid
-    /// token, which is answered with 401. The framework handles errors.
-    public typealias Authenticate = @Sendable (Request, Context) async throws -> String?
+    /// Returns the caller of a request. Return nil for a request without a valid token, which is answered with 401. The
+    /// framework handles errors.
+    public typealias Authenticate = @Sendable (Request, Context) async throws -> SigningCaller?
 
     private let service: SigningService
     private let authenticate: Authenticate
@@ -41,12 +57,12 @@ public struct SigningRoutes<Context: RequestContext>: Sendable {
     public func add(to group: RouterGroup<Context>) {
         group.get { request, context in
             guard let caller = try await authenticate(request, context) else { return Response(.unauthorized) }
-            try await Connections.count(context, for: SigningService.hash(ofCaller: caller))
+            try await Connections.count(context, for: SigningService.hash(ofCaller: caller.name))
             return Response(service.description())
         }
         group.post { request, context in
             guard let caller = try await authenticate(request, context) else { return Response(.unauthorized) }
-            try await Connections.count(context, for: SigningService.hash(ofCaller: caller))
+            try await Connections.count(context, for: SigningService.hash(ofCaller: caller.name))
             return Response(try await answer(request, caller: caller, requestID: context.requestID ?? ""))
         }
         guard service.servesBytes else { return }
@@ -69,12 +85,16 @@ public struct SigningRoutes<Context: RequestContext>: Sendable {
         try await Connections.count(context, for: caller)
     }
 
-    private func answer(_ request: Request, caller: String, requestID: String) async throws -> SigningReply {
+    private func answer(
+        _ request: Request, caller: SigningCaller, requestID: String
+    ) async throws -> SigningReply {
         try await withThrowingTaskGroup(of: SigningReply.self) { group in
             group.addTask {
                 do {
                     let body = try await request.body.collect(upTo: service.limits.largestRequest)
-                    return await service.answer(.init(body.readableBytesView), caller: caller, requestID: requestID)
+                    return await service.answer(
+                        .init(body.readableBytesView), caller: caller.name, rights: caller.rights,
+                        requestID: requestID)
                 } catch is NIOTooManyBytesError {
                     return .tooLarge
                 }

@@ -75,7 +75,11 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         }
         // The body may have one byte too many. The service then refuses it with its own message.
         let bytes = try await ContentCoding.body(of: request, limit: SyncService.largestRequest)
-        return Response(await body(.init(bytes), token), isCompressed: isCompressed)
+        let reply = await body(.init(bytes), token)
+        if case .stream(let stream) = reply.body {
+            await Connections.watchClient(of: context) { stream.clientLeft() }
+        }
+        return Response(reply, isCompressed: isCompressed)
     }
 
     /// Returns true if the token belongs to a session. It also returns true if the lookup fails, because the service
@@ -86,6 +90,7 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         let account: String?
         do { account = try await service.recentAccount(ofToken: token) } catch { return true }
         guard let account else { return false }
+        (context as? any RecordedContext)?.record.record(sessionToken: token)
         try await Connections.count(context, for: SigningService.hash(ofCaller: account))
         return true
     }

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import Hummingbird
 import JWTKit
 public import LFSServer
@@ -39,12 +39,24 @@ public actor JWTAuthentication: Authenticator {
         return try await name(ofToken: token)
     }
 
+    /// Returns the time in the claim `exp` of a request's bearer token, or nil for a token without one. The time of a
+    /// token that is not valid any more is in the distant past.
+    public func expiry(of request: Request) async throws -> Date? {
+        guard let token = BearerToken.text(of: request), let claims = try await claims(ofToken: token) else {
+            return .distantPast
+        }
+        return claims.expiresAt.map(Date.init(timeIntervalSince1970:))
+    }
+
     func name(ofToken token: String) async throws -> String? {
+        try await claims(ofToken: token)?.account(options)
+    }
+
+    private func claims(ofToken token: String) async throws -> Claims? {
         guard let head = TokenHead(of: token), head.isUnderstood(options) else { return nil }
         let keys = try await current()
         do {
-            let claims = try await keys.verify(token, as: Claims.self)
-            return claims.account(options)
+            return try await keys.verify(token, as: Claims.self)
         } catch {
             // The reason is not logged or returned, because only the provider needs it.
             return nil

@@ -13,7 +13,7 @@ import Darwin
 ///
 /// Owner: one job at a time, on the queue of the ``PostgresWorker``.
 final class PostgresConnection {
-    private let connection: OpaquePointer
+    let connection: OpaquePointer
     private let options: PostgresOptions
     private var statements: [Statement: String] = [:]
     /// The keys of `statements`, oldest first.
@@ -25,6 +25,8 @@ final class PostgresConnection {
     /// The last failure of the current transaction.
     private(set) var lastFailure: PostgresFailure?
     let canceller: Canceller
+    /// True if the transactions collect the notices about their changes instead of sending them.
+    private var isCollecting = false
 
     private struct Statement: Hashable {
         let sql: String
@@ -95,12 +97,50 @@ final class PostgresConnection {
         try run(script: "BEGIN \(words)")
     }
 
+    /// Makes the transactions collect the notices about their changes from now on, for ``commit(collectsNotices:)``.
+    func collectNotices() throws {
+        guard !isCollecting else { return }
+        try run(script: "SET lfs.collects = on")
+        isCollecting = true
+    }
+
+    /// Commits the transaction. The collected notices are read in the same message to the server.
+    ///
+    /// - Parameter collectsNotices: true after ``collectNotices()``, if the transaction may have changed something.
+    /// - Returns: the notices about the changes of the transaction.
     /// - Throws: `SQLFailure` if the server rolled back instead, because a statement failed and the closure ignored it.
-    func commit() throws {
-        let result = PQexec(connection, "COMMIT")
-        defer { PQclear(result) }
-        try check(result)
-        guard PQcmdStatus(result).map({ String(cString: $0) }) == "COMMIT" else {
+    func commit(collectsNotices: Bool) throws -> [ServerNotice] {
+        guard collectsNotices else {
+            try commit("COMMIT") { _ in }
+            return []
+        }
+        var notices: [ServerNotice] = []
+        try commit("SELECT current_setting('lfs.notices', true); COMMIT") { result in
+            guard PQntuples(result) == 1, let value = PQgetvalue(result, 0, 0) else { return }
+            notices = String(cString: value).split(separator: "\n").compactMap { ServerNotice(line: $0) }
+        }
+        return notices
+    }
+
+    /// - Parameters:
+    ///   - script: statements, of which the last one is COMMIT.
+    ///   - row: called with the result of each statement.
+    private func commit(_ script: String, _ row: (OpaquePointer) -> Void) throws {
+        try requireSent(PQsendQuery(connection, script))
+        var failure: (any Error)?
+        var word = ""
+        while let result = PQgetResult(connection) {
+            defer { PQclear(result) }
+            do {
+                try check(result)
+                row(result)
+                word = PQcmdStatus(result).map { String(cString: $0) } ?? ""
+            } catch let error {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        guard word == "COMMIT" else {
             throw SQLFailure(.unusable, message: "A transaction continued after a statement in it had failed.")
         }
     }
@@ -181,14 +221,17 @@ extension PostgresConnection: SQLConnection {
         }
     }
 
+    private func requireSent(_ result: Int32) throws {
+        guard result != 1 else { return }
+        let failure = PostgresFailure(unreachable: connection)
+        lastFailure = failure
+        throw failure.failure
+    }
+
     private func query(_ sql: String, arguments: Arguments, _ row: (any SQLRow) throws -> Bool) throws {
         let name = try prepared(sql, types: arguments.types)
         try cutting(sql) {
-            guard arguments.withPointers({ PQsendQueryPrepared(connection, name, $0, $1, $2, $3, 0) }) == 1 else {
-                let failure = PostgresFailure(unreachable: connection)
-                lastFailure = failure
-                throw failure.failure
-            }
+            try requireSent(arguments.withPointers { PQsendQueryPrepared(connection, name, $0, $1, $2, $3, 0) })
             PQsetSingleRowMode(connection)
             return try readRows(sql, row)
         }

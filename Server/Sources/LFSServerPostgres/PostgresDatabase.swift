@@ -1,13 +1,21 @@
 public import LFSSyncServer
+import Synchronization
 
 /// A PostgreSQL database behind sync servers. Several servers can share it.
 ///
 /// Its tables are in the first schema of the connection's `search_path`. The URL configures TLS with libpq's
 /// parameters. A database on another machine needs an `sslmode`, in the URL or as `PGSSLMODE`. Use `verify-full` unless
 /// the network is safe. A connection pooler must pool by session, because statements are prepared once per session.
+///
+/// A server that observes the database has one more connection, over which the servers send each other notices about
+/// their commits. Other programs that write to the tables send these notices in their own transactions. A program that
+/// prepares transactions for two-phase commit must not, and sets `lfs.collects` to `on`. Streams then find its changes
+/// within 30 seconds.
 public final class PostgresDatabase: SQLDatabase {
-    private let pool: PostgresPool
+    let pool: PostgresPool
+    private let url: PostgresURL
     private let options: PostgresOptions
+    private let exchange = Mutex<NoticeExchange?>(nil)
 
     public var dialect: SQLDialect { .postgres }
 
@@ -20,7 +28,8 @@ public final class PostgresDatabase: SQLDatabase {
     /// - Throws: ``LFSSyncServer/SQLFailure`` if the URL is invalid or has a password, or if it refers to another
     ///   machine and no `sslmode` is set.
     public init(url: String, options: PostgresOptions = PostgresOptions()) throws {
-        pool = PostgresPool(try PostgresURL(url), options: options)
+        self.url = try PostgresURL(url)
+        pool = PostgresPool(self.url, options: options)
         self.options = options
     }
 
@@ -28,29 +37,49 @@ public final class PostgresDatabase: SQLDatabase {
     public func read<Value: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
-        try await transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+        try await transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", exchange: nil, body)
     }
 
     /// Writes in one transaction. Each statement sees the commits before that statement.
     public func write<Value: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
-        try await transaction("ISOLATION LEVEL READ COMMITTED READ WRITE", body)
+        try await transaction(
+            "ISOLATION LEVEL READ COMMITTED READ WRITE", exchange: exchange.withLock { $0 }, body)
     }
 
-    public func close() async { await pool.close() }
+    /// Passes the notices of all servers to a closure. Opens the connection for notices.
+    public func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? {
+        let new = NoticeExchange(url, options: options, receive: receive)
+        exchange.withLock { $0 = new }
+        return ServerLink(
+            announce: { new.send([$0]) }, takeTurn: { try await new.takeTurn($0) }, endTurn: { await new.endTurn($0) })
+    }
+
+    public func close() async {
+        await pool.close()
+        await exchange.withLock { $0 }?.close()
+    }
 
     /// Runs the closure in a transaction. Repeats it after a conflict with other transactions, or if the connection
     /// ended before the commit.
+    ///
+    /// - Parameters:
+    ///   - words: the text after `BEGIN`.
+    ///   - exchange: receives the notices about the changes of the transaction.
     private func transaction<Value: Sendable>(
-        _ words: String, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+        _ words: String, exchange: NoticeExchange?, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
         var attempt = 1
         var lostCount = 0
         while true {
-            let outcome = try await pool.withWorker { try await $0.transaction(words, body) }
+            let outcome = try await pool.withWorker {
+                try await $0.transaction(words, collectsNotices: exchange != nil, body)
+            }
             switch outcome {
-            case .done(let value): return value
+            case .done(let value, let notices):
+                if !notices.isEmpty { exchange?.post(notices) }
+                return value
             case .again(let error, let isLost):
                 // An idle connection may have ended unnoticed. Each lost connection is detected once.
                 lostCount += isLost ? 1 : 0

@@ -23,6 +23,14 @@ final class PostgresPool: Sendable {
         state = Mutex(State(idle: (0..<count).map { _ in PostgresWorker(url, options: options) }))
     }
 
+    /// The use of the workers at this moment.
+    var status: PostgresPoolStatus {
+        state.withLock { state in
+            PostgresPoolStatus(
+                limit: count, usedCount: count - state.idle.count, waitingCount: state.waiting.count)
+        }
+    }
+
     /// Calls a closure with a worker that no other caller uses.
     ///
     /// - Throws: `SQLFailure` with `busy` if no worker is free in time, `CancellationError`, and the errors of the

@@ -15,22 +15,26 @@ final class PostgresWorker: @unchecked Sendable {
 
     /// The result of a transaction.
     enum Outcome<Value: Sendable>: Sendable {
-        case done(Value)
+        case done(Value, notices: [ServerNotice])
         /// The transaction changed nothing, and may succeed when it is repeated.
         case again(any Error, isLost: Bool)
     }
 
     /// Runs a closure in one transaction. A cancelled task cancels its statement.
     ///
-    /// - Parameter words: the text after `BEGIN`.
+    /// - Parameters:
+    ///   - words: the text after `BEGIN`.
+    ///   - collectsNotices: true to return the notices about the changes of the transaction. Otherwise the transaction
+    ///     sends them.
     func transaction<Value: Sendable>(
-        _ words: String, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+        _ words: String, collectsNotices: Bool, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Outcome<Value> {
         let job = Job()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 queue.async { [self] in
-                    continuation.resume(with: Result { try run(words, job: job, body) })
+                    continuation.resume(
+                        with: Result { try run(words, collectsNotices: collectsNotices, job: job, body) })
                 }
             }
         } onCancel: {
@@ -40,7 +44,7 @@ final class PostgresWorker: @unchecked Sendable {
     }
 
     private func run<Value: Sendable>(
-        _ words: String, job: Job, _ body: @Sendable (any SQLConnection) throws -> Value
+        _ words: String, collectsNotices: Bool, job: Job, _ body: @Sendable (any SQLConnection) throws -> Value
     ) throws -> Outcome<Value> {
         var made: PostgresConnection?
         // A late cancellation could hit the next statement of the connection, so the connection is dropped.
@@ -51,6 +55,7 @@ final class PostgresWorker: @unchecked Sendable {
             try job.begin(current.canceller)
             let value: Value
             do {
+                if collectsNotices { try current.collectNotices() }
                 try current.begin(words)
                 value = try body(current)
             } catch {
@@ -60,8 +65,9 @@ final class PostgresWorker: @unchecked Sendable {
                 if !job.isCancelled, isTransient || isLost { return .again(error, isLost: isLost) }
                 throw error
             }
+            let notices: [ServerNotice]
             do {
-                try current.commit()
+                notices = try current.commit(collectsNotices: collectsNotices)
             } catch {
                 let isTransient = current.lastFailure?.isTransient == true
                 current.rollback()
@@ -70,7 +76,7 @@ final class PostgresWorker: @unchecked Sendable {
                 if isTransient { return .again(error, isLost: false) }
                 throw error
             }
-            return .done(value)
+            return .done(value, notices: notices)
         } catch {
             throw job.isCancelled ? CancellationError() : error
         }

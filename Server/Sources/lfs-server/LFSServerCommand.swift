@@ -19,9 +19,10 @@ struct LFSServerCommand: AsyncParsableCommand {
                 lfs-server session add --database sync.sqlite --account alice
                 lfs-server serve --database sync.sqlite --storage dir:objects
             """,
+        version: ServerVersion.text,
         subcommands: [
-            ServeCommand.self, TokenCommand.self, SessionCommand.self, SchemaCommand.self, PruneCommand.self,
-            RestoredCommand.self, ServerConfigCommand.self, ServeOptionsTopic.self,
+            ServeCommand.self, TokenCommand.self, SessionCommand.self, AccountCommand.self, SchemaCommand.self,
+            PruneCommand.self, RestoredCommand.self, ServerConfigCommand.self, ServeOptionsTopic.self,
         ])
 
     /// The variables and the file with values of options.

@@ -115,7 +115,8 @@ struct OperationTests {
                 let holding = try await run.server.text(
                     """
                     SELECT count(*) || '' FROM pg_stat_activity WHERE application_name = '\(run.schema)'
-                        AND pid <> pg_backend_pid() AND (backend_xmin IS NOT NULL OR xact_start IS NOT NULL)
+                        AND pid <> pg_backend_pid() AND query !~ 'sync_(listen|notify)'
+                        AND (backend_xmin IS NOT NULL OR xact_start IS NOT NULL)
                     """)
                 #expect(holding == "0")
             }

@@ -175,7 +175,10 @@ struct OrderTests {
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
-            try await run.server.execute(PostgresCase.recipe("r1", scope: scope), "PREPARE TRANSACTION '\(run.schema)'")
+            // A prepared transaction cannot notify.
+            try await run.server.execute(
+                "SET LOCAL lfs.collects = on", PostgresCase.recipe("r1", scope: scope),
+                "PREPARE TRANSACTION '\(run.schema)'")
             await #expect(throws: SQLFailure.self) {
                 try await run.server.execute(PostgresCase.recipe("r2", scope: scope))
             }

@@ -81,6 +81,8 @@ struct PlanTests {
                 INSERT INTO album_file (id, "albumID", "fileID", scopeID)
                 SELECT 'l' || i, 'a' || i, 'shared', '\(scope)' \(many);
                 INSERT INTO note (id, "fileID", text, scopeID) SELECT 'n' || i, 'noted', 'x', '\(scope)' \(many);
+                INSERT INTO lfs_file (id, name, "byteCount", sha256, key, "createdAt", status, scopeID)
+                SELECT 'f' || i, 'x', 1, 'a', 'k' || i, '2026', 'local', '\(scope)' \(many);
                 INSERT INTO note (id, text, scopeID) SELECT 'gone' || i, 'x', '\(scope)' \(many);
                 DELETE FROM note WHERE id LIKE 'gone%';
                 DO $$ BEGIN EXECUTE (

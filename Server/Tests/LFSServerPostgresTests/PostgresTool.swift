@@ -29,7 +29,7 @@ enum PostgresTool {
         process.arguments = ["-c", closing, program.path] + arguments
         // The output is a file, because a started server inherits it and would keep a pipe open.
         process.standardOutput = try FileHandle(forWritingTo: output)
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0, "\(program.lastPathComponent)")
         return String(decoding: try Data(contentsOf: output), as: UTF8.self)

@@ -177,7 +177,9 @@ struct StoreTests {
             let older = await #expect(throws: SyncStoreError.self) { try await serve(databases[0], schema: Self.old) }
             #expect(older?.code == .destructive)
             try await databases[1].write {
-                try $0.run(script: "UPDATE sync_state SET schemaVersion = 4, tables = 'of the future'")
+                try $0.run(
+                    script:
+                        "UPDATE sync_state SET schemaVersion = \(ServerTables.version + 1), tables = 'of the future'")
             }
             let error = await #expect(throws: SyncStoreError.self) { try await serve(databases[2], schema: Self.new) }
             #expect(error?.code == .newerServer)
@@ -233,6 +235,32 @@ struct StoreTests {
         }
     }
 
+    /// Removes from a store all that version 4 has added.
+    private func makeVersion3(_ server: TestServer, database: any SQLDatabase) async throws {
+        try await server.execute(
+            """
+            DROP FUNCTION sync_recipe_counted CASCADE;
+            DROP FUNCTION sync_lfs_file_counted CASCADE;
+            DELETE FROM sync_object WHERE name LIKE '%count%' AND kind IN ('function', 'trigger');
+            ALTER TABLE sync_scope DROP COLUMN rowCount, DROP COLUMN rowBytes, DROP COLUMN fileBytes;
+            ALTER TABLE sync_account DROP COLUMN rowLimit, DROP COLUMN rowByteLimit, DROP COLUMN fileByteLimit,
+                DROP COLUMN sessionLimit;
+            ALTER TABLE sync_session DROP COLUMN idleTime, DROP COLUMN endsAt, DROP COLUMN isReadOnly,
+                DROP COLUMN types;
+            ALTER TABLE sync_state DROP COLUMN markCount, DROP COLUMN markID, DROP COLUMN markCluster;
+            UPDATE sync_state SET schemaVersion = 3
+            """)
+        try await database.write { db in
+            for table in ["sync_scope", "sync_account", "sync_session", "sync_state"] {
+                let name = SchemaObject.Name(kind: "table", name: table)
+                let earlier = try #require(try SchemaCatalog.objects(db)[name])
+                try db.execute(
+                    "UPDATE sync_object SET definition = ?1 WHERE name = ?2",
+                    arguments: [.text(earlier), .text(table)])
+            }
+        }
+    }
+
     @Test("A store of version 2 gets the times of checkpoints and keeps its rows")
     func checkpointTimes() async throws {
         try await TestStore.run { database in
@@ -242,6 +270,7 @@ struct StoreTests {
             try await device.put("RecipeV1", key: "r1", values: ["title": .text("Soup")])
             try await device.sync(types: [try #require(SyncType("RecipeV1"))])
             let name = SchemaObject.Name(kind: "table", name: "sync_checkpoint")
+            try await makeVersion3(server, database: database)
             try await database.write { db in
                 try db.run(
                     script: """
@@ -253,11 +282,29 @@ struct StoreTests {
                     "UPDATE sync_object SET definition = ?1 WHERE name = ?2",
                     arguments: [.text(earlier), .text(name.name)])
             }
-            #expect(try await SyncStore(database, schema: Self.old).migrate().count == 2)
+            let statements = try await SyncStore(database, schema: Self.old).migrate()
+            #expect(statements.count { $0.contains("ALTER TABLE sync_checkpoint") } == 2)
             #expect(try await shape(database) == before)
             let later = try await serve(database, schema: Self.old)
             let contacts = try #require(try await later.service.sessions().first).contacts
             #expect(contacts == [.init(type: "RecipeV1", firstAt: nil, lastAt: nil)])
+        }
+    }
+
+    @Test("A store of version 3 gets counters with the rows that it has")
+    func counters() async throws {
+        try await TestStore.run { database in
+            let server = try await serve(database, schema: Self.old)
+            let before = try await shape(database)
+            let device = try await server.device()
+            try await device.put("RecipeV1", key: "r1", values: ["title": .text("Soup")])
+            let usage = try #require(try await server.service.accounts().first).usage
+            #expect(usage.rows == 1)
+            try await makeVersion3(server, database: database)
+            let later = try await serve(database, schema: Self.old)
+            #expect(try await shape(database) == before)
+            #expect(try await later.service.accounts().first?.usage == usage)
+            #expect(try await later.service.recount() == 0)
         }
     }
 

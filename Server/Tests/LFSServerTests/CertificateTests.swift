@@ -18,7 +18,7 @@ struct CertificateTests {
             "-subj", "/CN=localhost", "-keyout", key, "-out", certificate,
         ]
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
         return (certificate, key)
@@ -33,13 +33,13 @@ struct CertificateTests {
             try ServeCommand.parse(
                 ["--storage", "dir:data", "--tokens", "tokens", "--certificate", certificate, "--key", key])
         }
-        _ = try command(first.certificate, key: first.key).channel(Connections())
+        _ = try command(first.certificate, key: first.key).loadCertificate()
         for (certificate, key) in [
             ("/nowhere", first.key), (first.certificate, "/nowhere"), (first.key, first.certificate),
             (first.certificate, second.key),
         ] {
             let error = #expect(throws: ValidationError.self) {
-                try command(certificate, key: key).channel(Connections())
+                try command(certificate, key: key).loadCertificate()
             }
             #expect(error?.message.contains("PEM") == true, "\(certificate) \(key)")
         }

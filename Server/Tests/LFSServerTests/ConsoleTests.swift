@@ -3,10 +3,6 @@ import Testing
 
 @Suite("Output errors")
 struct ConsoleTests {
-    /// The package manager builds the server next to the tests.
-    private static let server = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        .appendingPathComponent("lfs-server").path
-
     @Test("A full disk for the output is reported as an error")
     func fullDisk() throws {
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
@@ -27,10 +23,10 @@ struct ConsoleTests {
         let (process, errors) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         // The signal would end the process without a message.
-        process.arguments = ["-c", "trap '' PIPE; exec \"$0\" schema print", Self.server]
+        process.arguments = ["-c", "trap '' PIPE; exec \"$0\" schema print", ServerProcess.program]
         process.standardOutput = output
         process.standardError = errors
-        try process.run()
+        try process.start()
         let message = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         return (process.terminationStatus, String(decoding: message, as: UTF8.self))

@@ -34,7 +34,7 @@ struct ContinueTests {
         try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in ended.resume() }
             do {
-                try process.run()
+                try process.start()
             } catch {
                 process.terminationHandler = nil
                 ended.resume(throwing: error)

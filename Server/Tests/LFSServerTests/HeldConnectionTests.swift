@@ -188,6 +188,8 @@ struct HeldConnectionTests {
         for text in ["0", "20", "61m", "x"] {
             #expect(throws: (any Error).self) { try ServeCommand.parse(line + ["--shutdown-timeout", text]) }
         }
-        #expect(throws: (any Error).self) { try ServeCommand.parse(line + ["--reserve", "5GiB"]) }
+        _ = try ServeCommand.parse(line + ["--reserve", "5GiB"])
+        let postgres = ["--database", "postgres://localhost/d"]
+        #expect(throws: (any Error).self) { try ServeCommand.parse(postgres + ["--reserve", "5GiB"]) }
     }
 }

@@ -269,6 +269,43 @@ struct JWTAuthenticationTests {
         }
     }
 
+    @Test("A session ends after its provider's token, unless a newer one extends it")
+    func afterToken() async throws {
+        try await run { authentication, provider, file in
+            let database = try SQLiteDatabase(path: file.deletingLastPathComponent().appending(path: "s.sqlite").path)
+            var options = SyncServiceOptions()
+            options.now = { Provider.now }
+            let service = try await SyncService(database, schema: SyncSchema(), options: options)
+            let router = Router()
+            router.addMiddleware { ReplyMiddleware() }
+            SessionRoutes(service, authenticator: authentication, lifetimeAfterToken: .seconds(86_400))
+                .add(to: router.group("v1/sessions"))
+            try await serving(router) { server in
+                func send(_ jwt: String, body: String = "") async throws -> RunningServer.Reply {
+                    try await server.send(
+                        "POST", path: "/v1/sessions", headers: ["Authorization": "Bearer \(jwt)"], body: body)
+                }
+                func end() async throws -> TimeInterval {
+                    try #require(try await service.sessions().first?.expiresAt).timeIntervalSince(Provider.now)
+                }
+                let opened = try await send(try provider.token(["exp": "1800000600"]))
+                #expect(opened.status == 201)
+                let fields = try JSONSerialization.jsonObject(with: opened.body) as? [String: String]
+                let token = try #require(fields?["token"])
+                #expect(try await end() == 86_400 + 600)
+                let later = try provider.token(["exp": "1800007200"])
+                let extended = try await send(later, body: #"{"session":"\#(token)"}"#)
+                #expect(extended.status == 200 && extended.text.contains(token))
+                #expect(try await end() == 86_400 + 7_200)
+                #expect(try await service.sessions().count == 1)
+                let other = try await send(
+                    try provider.token(["sub": "\"bob\""]), body: #"{"session":"\#(token)"}"#)
+                #expect(other.status == 403 && other.text.contains("unknown_session"))
+            }
+            await database.close()
+        }
+    }
+
     @Test("The options of the identity provider require each other and --database")
     func options() throws {
         let all = ["--jwt-keys", "k", "--jwt-issuer", "i", "--jwt-audience", "a"]
@@ -279,6 +316,7 @@ struct JWTAuthenticationTests {
         #expect(try ServeCommand.parse(database).provider.options() == nil)
         for wrong in [
             Array(all.prefix(4)), Array(all.suffix(4)), ["--jwt-claim", "email"], ["--session-lifetime", "3d"],
+            ["--session-after-token", "3d"],
         ] {
             #expect(throws: (any Error).self, "\(wrong)") { try ServeCommand.parse(database + wrong) }
         }

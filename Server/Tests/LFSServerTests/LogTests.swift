@@ -22,31 +22,11 @@ struct LogTests {
         #expect(QuotingLogHandler.quoted(value) == .dictionary(["k": .array([.string("\"a b\""), .string("7")])]))
     }
 
-    /// A log handler that keeps its lines. The mutex owns the state.
-    private final class Lines: LogHandler, Sendable {
-        let all = Mutex<[(message: String, metadata: Logger.Metadata)]>([])
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { nil }
-            set {}
-        }
-        var metadata: Logger.Metadata {
-            get { [:] }
-            set {}
-        }
-        var logLevel: Logger.Level {
-            get { .trace }
-            set {}
-        }
-
-        func log(event: LogEvent) { all.withLock { $0.append(("\(event.message)", event.metadata ?? [:])) } }
-    }
-
     @Test(arguments: [(false, "127.0.0.1"), (true, "203.0.113.7")])
     func `A failed login is logged with the address of the client`(_ isBehindProxy: Bool, _ peer: String) async throws {
-        let lines = Lines()
+        let lines = LogLines()
         let router = Router(context: ServerContext.self)
-        router.addMiddleware { ReplyMiddleware(trustsForwardedFor: isBehindProxy) }
+        router.addMiddleware { ReplyMiddleware(trust: isBehindProxy ? .last : .none) }
         router.get("private") { _, _ in Response(status: .unauthorized) }
         router.get("public") { _, _ in "ok\n" }
         try await serving(router, logger: Logger(label: "test") { _ in lines }) { server in

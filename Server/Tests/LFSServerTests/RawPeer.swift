@@ -83,6 +83,9 @@ final class RawPeer: Sendable {
         }
     }
 
+    /// Closes the sending side of the connection.
+    func finish() { shutdown(connection, Int32(SHUT_WR)) }
+
     /// Reads until the server closes the connection.
     func readToEnd() async -> String {
         await blocking {

@@ -23,7 +23,9 @@ struct RoutesTests {
             access: .claimedNamespaces, secret: secret, limits: limits)
         let router = Router()
         router.addMiddleware { ReplyMiddleware() }
-        SigningRoutes(service) { request, _ in request.headers[.authorization] }.add(to: router.group("lfs"))
+        SigningRoutes(service) { request, _ in
+            request.headers[.authorization].map { SigningCaller($0) }
+        }.add(to: router.group("lfs"))
         try await LFSServerTests.serving(router, body)
     }
 

@@ -137,7 +137,7 @@ struct SharedFileTests {
             router.addMiddleware { ReplyMiddleware() }
             SigningRoutes(signing) { request, _ in
                 guard let token = BearerToken.text(of: request) else { return nil }
-                return try await sync.account(ofToken: token)
+                return try await sync.account(ofToken: token).map { SigningCaller($0) }
             }.add(to: router.group("lfs"))
             SyncRoutes(sync).add(to: router.group("v1/sync"))
             let parts = Parts(sync: sync, signing: signing, clock: clock, objects: objects, book: book)

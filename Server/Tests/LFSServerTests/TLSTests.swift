@@ -53,7 +53,7 @@ struct TLSTests {
         process.standardError = FileHandle.nullDevice
         let (ends, ended) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in ended.finish() }
-        try process.run()
+        try process.start()
         for await _ in ends {}
         // The output fits into the pipe's buffer.
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -85,7 +85,9 @@ struct TLSTests {
             )
             let command = try ServeCommand.parse(
                 ["--database", "x", "--certificate", right.certificate, "--key", right.key])
-            try await serving(in: folder, over: try command.channel(Connections())) { server, tokens, token in
+            try await serving(
+                in: folder, over: try command.channel(Connections(), certificate: try command.loadCertificate())
+            ) { server, tokens, token in
                 try await check(server.port, right: right, wrong: wrong, tokens: tokens, token: token)
             }
         }
@@ -98,7 +100,9 @@ struct TLSTests {
                 try TestCertificate("right", in: folder), try TestCertificate("wrong", in: folder)
             )
             let command = try ServeCommand.parse(["--database", "x", "--behind-proxy"])
-            try await serving(in: folder, over: try command.channel(Connections())) { server, tokens, token in
+            try await serving(
+                in: folder, over: try command.channel(Connections(), certificate: try command.loadCertificate())
+            ) { server, tokens, token in
                 let proxy = try TLSProxy(right, before: server.port, in: folder)
                 try await check(proxy.port, right: right, wrong: wrong, tokens: tokens, token: token)
                 #expect(try proxy.received.contains(token) && !proxy.received.contains("canary"))

@@ -7,10 +7,11 @@ public protocol ConnectionContext: RequestContext {
     var channel: any Channel { get }
 }
 
-/// The context of the routes: Hummingbird's own context with the connection.
-public struct ServerContext: ConnectionContext {
+/// The context of the routes: Hummingbird's own context with the connection and the record for the log.
+public struct ServerContext: ConnectionContext, RecordedContext {
     public var coreContext: CoreRequestContextStorage
     public let channel: any Channel
+    public let record = RequestRecord()
 
     /// Creates the context of a request. Hummingbird calls it.
     public init(source: ApplicationRequestContextSource) {

@@ -31,6 +31,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var check: Scheduled<Void>?
     private var end: Scheduled<Void>?
     private let reply: ReplyHandler
+    /// The action to run if the client leaves during the reply.
+    private var departure: ClientDeparture?
+    private var hasLeft = false
 
     init(_ connections: Connections) {
         self.connections = connections
@@ -55,8 +58,20 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        leave()
         stop(context)
         context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { leave() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func leave() {
+        hasLeft = true
+        departure?.action()
+        departure = nil
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { stop(context) }
@@ -74,6 +89,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        if let event = event as? ClientDeparture {
+            departure = event
+            if hasLeft { leave() }
+            promise?.succeed()
+            return
+        }
         guard let account = event as? ConnectionAccount else {
             return context.triggerUserOutboundEvent(event, promise: promise)
         }
@@ -160,6 +181,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: context.write(data, promise: promise)
         case .end:
             replyCount += 1
+            departure = nil
             context.write(data, promise: promise)
             if closesAfterReply || (isReceiving && replyCount == requestCount) { drop(context) }
         }

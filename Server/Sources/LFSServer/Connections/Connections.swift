@@ -4,14 +4,6 @@ public import NIOCore
 public import ServiceLifecycle
 import Synchronization
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// The open connections of a server. It limits the number of connections of each address and each account. Its
 /// handlers close connections whose clients are too slow.
 ///
@@ -152,24 +144,20 @@ public final class Connections: Sendable {
     }
 
     private static func owner(_ address: SocketAddress?) -> Owner {
-        guard let text = address?.ipAddress else { return .none }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, text, &bytes) == 1 { return .address(Array(bytes.prefix(4))) }
-        guard inet_pton(AF_INET6, text, &bytes) == 1 else { return .none }
-        // Providers assign a /64 or more to a customer. The prefix ::ffff:0:0/96 maps IPv4 addresses.
-        let isMapped = bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff])
-        return .address(Array(isMapped ? bytes.dropFirst(12) : bytes.prefix(8)))
+        address?.ipAddress.flatMap(AddressRange.customer).map(Owner.address) ?? Owner.none
     }
 }
 
 extension Connections {
-    /// Counts the connection of a request towards an account from now on, and no longer towards its address.
+    /// Counts the connection of a request towards an account from now on, and no longer towards its address. Records
+    /// the account for the log.
     ///
-    /// Has no effect on a server without ``Connections``.
+    /// Limits nothing on a server without ``Connections``.
     ///
     /// - Throws: `HTTPError` with 429 if the account has too many connections. The connection is closed after the
     ///   reply.
     public static func count(_ context: some RequestContext, for account: String) async throws {
+        (context as? any RecordedContext)?.record.record(account: account)
         guard let channel = (context as? any ConnectionContext)?.channel else { return }
         do {
             try await channel.triggerUserOutboundEvent(ConnectionAccount(name: account)).get()
@@ -179,6 +167,27 @@ extension Connections {
             // No handler supports the event, or the connection is closed.
         }
     }
+}
+
+extension Connections {
+    /// Calls an action if the client of a request leaves before the end of the reply: if it closes the connection, or
+    /// its own side of it.
+    ///
+    /// Has no effect on a server without ``Connections``.
+    static func watchClient(of context: some RequestContext, _ action: @escaping @Sendable () -> Void) async {
+        guard let channel = (context as? any ConnectionContext)?.channel else { return }
+        do {
+            try await channel.triggerUserOutboundEvent(ClientDeparture(action: action)).get()
+        } catch {
+            // The client has left already. Otherwise, no handler supports the event.
+            if !channel.isActive { action() }
+        }
+    }
+}
+
+/// An event for the handler of a connection: the action to run if the client leaves during the reply.
+struct ClientDeparture: Sendable {
+    let action: @Sendable () -> Void
 }
 
 /// An event for the handler of a connection: a request has authenticated as an account.

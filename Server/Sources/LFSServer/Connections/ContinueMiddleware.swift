@@ -1,6 +1,6 @@
 import HTTPTypes
 public import Hummingbird
-public import NIOCore
+import NIOCore
 import NIOHTTPTypes
 
 /// A middleware that answers `Expect: 100-continue` (RFC 9110, section 10.1.1) when a route starts to read the body.

@@ -12,9 +12,9 @@ import Darwin
 public enum EndSignals {
     /// Returns SIGTERM and SIGINT, and SIGHUP if a terminal controls the process. Closing the terminal sends SIGHUP.
     ///
-    /// Without a terminal, the process ignores SIGHUP after this call. Under `nohup`, SIGHUP remains ignored. Other
-    /// servers reload their configuration on SIGHUP, so tools that rotate logs or renew certificates send it. Call this
-    /// function once, before the server runs.
+    /// Without a terminal, the process ignores SIGHUP after this call, until the caller traps it. Under `nohup`, SIGHUP
+    /// remains ignored. Tools that rotate logs or renew certificates send SIGHUP, so that a server reads its files
+    /// again. Call this function once, before the server runs.
     public static func all() -> [UnixSignal] {
         guard !isIgnored(SIGHUP), hasTerminal else {
             _ = signal(SIGHUP, SIG_IGN)

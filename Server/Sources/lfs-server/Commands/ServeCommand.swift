@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineOptions
 import CoreMetrics
 import Foundation
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
@@ -25,8 +26,8 @@ struct ServeCommand: AsyncParsableCommand {
             signed+https://…, with a token of 'token add'. With --database, devices share
             rows, with a token of 'session add'. With both, this token also opens /lfs.
 
-            SIGTERM and SIGINT let running requests finish. A new certificate needs a
-            restart. 'lfs-server help options' shows all options.
+            SIGTERM and SIGINT let running requests finish. SIGHUP reads the certificate
+            and the signing secrets again. 'lfs-server help options' shows all options.
             """)
 
     @Option(help: "The address and port of the server.")
@@ -53,8 +54,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The file of the signing secret, if it is not next to --tokens or the database. All servers of one "
-                + "database need a copy of the same file.", valueName: "file", visibility: .hidden))
-    var secret: String?
+                + "database need a copy of the same file. Given again during a rotation: the first secret signs, and "
+                + "all are accepted.", valueName: "file", visibility: .hidden))
+    var secret: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -62,10 +64,19 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "file", visibility: .hidden))
     var schemaFrom: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The file with the last mark of the database's history, by which the server notices a restored backup. Keep \
+            it where no restore of the database reaches it. The default is in ~/.local/state/lfs-server.
+            """, valueName: "file", visibility: .hidden))
+    var state: String?
+
     @OptionGroup(title: "Sharing", visibility: .hidden) var sharing: SharingOptions
     @OptionGroup(title: "Sync", visibility: .hidden) var syncLimits: SyncLimitOptions
     @OptionGroup(title: "Identity provider", visibility: .hidden) var provider: ProviderOptions
-    @OptionGroup(title: "Sync", visibility: .hidden) var sessionLimit: SessionLimitOption
+    @OptionGroup(title: "Sync", visibility: .hidden) var newSessions: NewSessionOptions
+    @OptionGroup(title: "Quotas", visibility: .hidden) var quotas: QuotaOptions
 
     @Option(
         help: ArgumentHelp(
@@ -102,9 +113,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            A proxy in front provides TLS and limits the connections per address. The server may then listen without \
-            TLS on addresses other than loopback, does not limit connections per address, and logs the client's \
-            address from X-Forwarded-For.
+            A proxy in front provides TLS and limits connections. The server may then listen without TLS on any \
+            address, does not limit connections per address, and logs the client's address from X-Forwarded-For.
             """)
     var behindProxy = false
 
@@ -121,10 +131,19 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The space on the disk that uploads leave free, with --storage dir:PATH. By default 1GiB.",
+            "The space on the disk that uploads leave free, with --storage dir:PATH. /health/ready answers 503 below "
+                + "it. By default 1GiB.",
             valueName: "size", visibility: .hidden))
     var reserve: ByteSize?
 
+    @Option(
+        help: ArgumentHelp(
+            "The time that the start waits for a database that does not answer, or that another server migrates.",
+            valueName: "time", visibility: .hidden), transform: TimeSpan.parseFinite)
+    var waitForDatabase = TimeSpan.seconds(60)
+
+    @OptionGroup(title: "Log", visibility: .hidden) var log: LogOptions
+    @OptionGroup(title: "Logins", visibility: .hidden) var logins: LoginOptions
     @OptionGroup(visibility: .hidden) var end: EndOptions
 
     func validate() throws {
@@ -137,12 +156,13 @@ struct ServeCommand: AsyncParsableCommand {
                     ? "--storage needs --tokens, unless --database has the sessions that may use it."
                     : "--tokens cannot be used with --database, whose sessions also grant access to --storage.")
         }
-        if let database, SyncStoreOptions.isPostgres(database), storage != nil, secret == nil {
+        if let database, SyncStoreOptions.isPostgres(database), storage != nil, secret.isEmpty {
             throw ValidationError(
                 "--storage with a PostgreSQL database needs --secret FILE, the signing secret. The file is created "
                     + "if it is missing.")
         }
-        guard secret == nil || storage != nil else { throw ValidationError("--secret needs --storage.") }
+        guard secret.isEmpty || storage != nil else { throw ValidationError("--secret needs --storage.") }
+        guard state == nil || database != nil else { throw ValidationError("--state needs --database.") }
         let isPlain = schemaFrom == nil && !sharing.isGiven && !nameAccounts
         guard isPlain || database != nil else {
             throw ValidationError(
@@ -150,6 +170,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
         guard !syncLimits.isGiven || database != nil else {
             throw ValidationError("--requests-per-second, --stream-lifetime and --reject-stale need --database.")
+        }
+        guard !quotas.isGiven || database != nil else {
+            throw ValidationError("--account-rows, --account-bytes and --account-file-bytes need --database.")
         }
         guard !provider.isGiven || database != nil else {
             throw ValidationError("--jwt-keys needs --database.")
@@ -163,9 +186,16 @@ struct ServeCommand: AsyncParsableCommand {
         guard connections.map({ (1...1_000_000).contains($0) }) ?? true else {
             throw ValidationError("--connections has to be from 1 to 1000000.")
         }
+        guard database != nil || waitForDatabase.seconds == 60 else {
+            throw ValidationError("--wait-for-database needs --database.")
+        }
+        guard logins.trustedProxy.isEmpty || behindProxy else {
+            throw ValidationError("--trusted-proxy needs --behind-proxy.")
+        }
         guard urlLifetime.seconds >= 1 else { throw ValidationError("--url-lifetime has to be at least 1s.") }
-        guard reserve == nil || storage?.hasPrefix("dir:") == true else {
-            throw ValidationError("--reserve needs --storage dir:PATH.")
+        let isOnDisk = storage?.hasPrefix("dir:") == true || database.map { !SyncStoreOptions.isPostgres($0) } ?? false
+        guard reserve == nil || isOnDisk else {
+            throw ValidationError("--reserve needs --storage dir:PATH, or a file as --database.")
         }
         guard (certificate == nil) == (key == nil) else {
             throw ValidationError("--certificate and --key belong together. Give both.")
@@ -177,7 +207,10 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let logger = Logger(label: "lfs-server") { QuotingLogHandler.standardError(label: $0) }
+        let endSignals = EndSignals.all()
+        let logger = log.bootstrap()
+        logger.notice("lfs-server starts.", metadata: ["version": "\(ServerVersion.text)"])
+        let certificate = try loadCertificate()
         let address = try Self.address(listen, option: "--listen")
         let connections = try ConnectionLimit.allow(connections)
         let text = TextMetrics()
@@ -188,40 +221,57 @@ struct ServeCommand: AsyncParsableCommand {
         let publicURL = try publicURL(address)
         let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
         var syncOptions = syncLimits.options()
-        syncOptions.sessionLimit = sessionLimit.sessionLimit
+        newSessions.apply(to: &syncOptions)
+        syncOptions.quota = quotas.quota
         syncOptions.namesAccounts = nameAccounts
         syncOptions.removalDelay = storage.map { _ in .seconds(removeAfter.seconds) }
         let parts = try await ServedParts(
-            storage: storage, tokens: tokens, secret: secret, store: store, syncOptions: syncOptions,
-            provider: provider, limits: limits, reserve: reserve?.bytes ?? 1 << 30, publicURL: publicURL, logger: logger
-        )
+            storage: storage, tokens: tokens, secrets: secret, store: store, syncOptions: syncOptions,
+            wait: DatabaseWait(limit: .seconds(waitForDatabase.seconds), logger: logger), provider: provider,
+            limits: limits, reserve: reserve?.bytes ?? 1 << 30, publicURL: publicURL, metrics: text,
+            logger: logger)
         var connectionLimits = ConnectionLimits()
         if behindProxy { connectionLimits.connectionsPerAddress = nil }
         let open = Connections(connectionLimits, logger: logger)
+        let notifier = ServiceManagerNotifier(logger: logger)
         let server = try application(
-            parts, address: address, publicURL: publicURL, connections: connections, open: open, logger: logger)
+            parts, address: address, publicURL: publicURL, connections: connections, open: open,
+            certificate: certificate, metrics: text, notifier: notifier, logger: logger)
         var services: [any Service] = [
             ClosingServer(base: server, connections: open, patience: end.patience, address: address)
         ]
-        if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
-        if let sync = parts.sync { services.insert(Retention(sync: sync, logger: logger), at: 0) }
-        if let sync = parts.sync, let signing = parts.signing {
-            services.insert(ObjectRemoval(sync: sync, signing: signing, logger: logger), at: 0)
+        if let signing = parts.signing {
+            services.insert(PeriodicTask.sweep(signing, sync: parts.sync, logger: logger), at: 0)
         }
+        if let sync = parts.sync, let database {
+            let file = state.map { StateFile(path: $0) } ?? StateFile.standard(forDatabase: database)
+            services.insert(
+                try await HistoryGuard(sync, file: file, isRequired: state != nil, logger: logger), at: 0)
+        }
+        if let sync = parts.sync { services.insert(PeriodicTask.prune(sync, logger: logger), at: 0) }
+        if let sync = parts.sync, let signing = parts.signing {
+            services.insert(PeriodicTask.removal(sync, signing: signing, logger: logger), at: 0)
+        }
+        let watched = certificate.map { [certificateFiles($0, logger: logger)] } ?? []
+        let files = parts.secretFiles.map { [$0] } ?? []
+        let signals = await UnixSignalsSequence(trapping: endSignals.contains(.sighup) ? [] : [.sighup])
+        services.insert(Reload(files: files, watched: watched, signals: signals, notifier: notifier), at: 0)
         // The first service is shut down last. It ends the work that continues after the requests.
         services.insert(parts, at: 0)
         // The last services are shut down first.
         if let sync = parts.sync { services.append(OpenStreamsEnd(sync: sync)) }
         if let metrics {
-            let open = Connections(logger: logger)
+            let current = ServerMetrics(text, parts: parts, connections: open, certificate: certificate)
+            let own = Connections(logger: logger)
             let address = try Self.address(metrics, option: "--metrics")
-            let server = Self.metrics(text, at: address, connections: open, logger: logger)
+            let server = Self.metrics(current, of: parts, at: address, connections: own, logger: logger)
             services.append(
                 ClosingServer(
-                    base: server, connections: open, patience: .seconds(1), address: address, option: "--metrics"))
+                    base: server, connections: own, patience: .seconds(1), address: address, option: "--metrics"))
         }
+        services.append(notifier)
         var configuration = ServiceGroupConfiguration(
-            services: services, gracefulShutdownSignals: EndSignals.all(), logger: logger)
+            services: services, gracefulShutdownSignals: endSignals, logger: logger)
         end.apply(to: &configuration)
         let group = ServiceGroup(configuration: configuration)
         try await group.run()
@@ -253,23 +303,32 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func application(
         _ parts: ServedParts, address: ListenAddress, publicURL: URL, connections: ConnectionLimit,
-        open: Connections, logger: Logger
+        open: Connections, certificate: ServerCertificate?, metrics: TextMetrics,
+        notifier: ServiceManagerNotifier, logger: Logger
     ) throws -> some ApplicationProtocol {
         let router = Router(context: ServerContext.self)
+        let trust = logins.trust(isBehindProxy: behindProxy)
         router.addMiddleware {
-            MetricsMiddleware()
-            ReplyMiddleware(trustsForwardedFor: behindProxy)
+            RequestLog(logger: logger, trust: trust)
+            RequestMetrics(metrics)
+            ReplyMiddleware(trust: trust)
+            if logins.failedLogins > 0 {
+                LoginLimit(FailedLogins(perMinute: logins.failedLogins), trust: trust)
+            }
             ContinueMiddleware()
         }
-        router.get("health") { _, _ in "ok\n" }
+        parts.readiness.addRoutes(to: router)
         parts.addRoutes(to: router)
         return Application(
-            router: router, server: try channel(open),
+            router: router, server: try channel(open, certificate: certificate),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(connections.count)),
-            onServerRunning: { [scheme] _ in
-                Console.print(parts.signing == nil ? "\(scheme)://\(address)" : publicURL.absoluteString)
+            onServerRunning: { [scheme] channel in
+                // The system has chosen the port 0.
+                let bound = ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port)
+                Console.print(parts.signing == nil ? "\(scheme)://\(bound)" : publicURL.absoluteString)
+                notifier.reportReady()
             }, logger: logger)
     }
 
@@ -287,28 +346,44 @@ struct ServeCommand: AsyncParsableCommand {
                 maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
     }
 
-    func channel(_ connections: Connections) throws -> HTTPServerBuilder {
+    func channel(_ connections: Connections, certificate: ServerCertificate?) throws -> HTTPServerBuilder {
         let http = HTTPServerBuilder.http1(configuration: Self.http(connections: connections))
-        guard let certificate, let key else { return http }
+        guard let certificate else { return http }
+        return try .tls(http, tlsConfiguration: certificate.configuration)
+    }
+
+    /// Returns the certificate of the server, or nil without TLS.
+    ///
+    /// - Throws: `ValidationError` if the files cannot be used.
+    func loadCertificate() throws -> ServerCertificate? {
+        guard let certificate, let key else { return nil }
         do {
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-            configuration.minimumTLSVersion = .tlsv12
-            // Creates the context at the start, so that a mismatched key is reported before the first connection.
-            _ = try NIOSSLContext(configuration: configuration)
-            return try .tls(http, tlsConfiguration: configuration)
+            return try ServerCertificate(
+                try Data(contentsOf: URL(filePath: certificate)), key: try Data(contentsOf: URL(filePath: key)))
         } catch {
             throw ValidationError(
                 "The files of --certificate and --key cannot be used: \(error). Both have to be PEM and match.")
         }
     }
 
+    /// Returns the files of the certificate.
+    func certificateFiles(_ used: ServerCertificate, logger: Logger) -> ReloadedFiles {
+        ReloadedFiles("certificate", paths: [certificate, key].compactMap { $0 }, logger: logger) {
+            try used.replace(with: $0[0], key: $0[1])
+        }
+    }
+
     private static func metrics(
-        _ text: TextMetrics, at address: ListenAddress, connections: Connections, logger: Logger
+        _ metrics: ServerMetrics, of parts: ServedParts, at address: ListenAddress, connections: Connections,
+        logger: Logger
     ) -> some ApplicationProtocol {
         let router = Router()
-        router.get("metrics") { _, _ in text.text() }
+        router.get("metrics") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: TextMetrics.contentType],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: await metrics.current())))
+        }
+        parts.readiness.addRoutes(to: router)
         return Application(
             router: router, server: .http1(configuration: Self.http(connections: connections)),
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),

@@ -7,7 +7,8 @@ struct ServeOptionsTopic: ParsableCommand {
         discussion: """
             After SIGTERM or SIGINT the server finishes running requests, and ends after
             --shutdown-timeout at the latest. SIGHUP does the same if a terminal controls
-            the server. Otherwise the server ignores it.
+            the server. Otherwise the server reads the certificate, its key and the
+            signing secrets again. It notices a new certificate without a signal as well.
 
             The server closes a connection that transfers less than 1 KiB per second of a
             body or reply, averaged over 30 seconds. It accepts 64 unauthenticated

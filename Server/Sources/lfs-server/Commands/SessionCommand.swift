@@ -7,7 +7,7 @@ import LFSSyncServer
 struct SessionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "Manages the sessions of devices, whose tokens allow them to sync.",
-        subcommands: [Add.self, List.self, Revoke.self])
+        subcommands: [Add.self, List.self, Reset.self, Revoke.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -15,16 +15,20 @@ struct SessionCommand: AsyncParsableCommand {
             discussion: "Creates the database and the account if they are missing.")
 
         @OptionGroup var sync: SyncStoreOptions
-        @OptionGroup var limit: SessionLimitOption
+        @OptionGroup var newSessions: NewSessionOptions
         @Option(help: "The account. All its devices have the same rows.")
         var account: String
         @Option(help: "The name of the device in 'session list'.")
         var device = ""
         @Option(
             help: ArgumentHelp(
-                "The lifetime, such as 90d. The default is until 'session revoke'.", valueName: "time"),
+                "The maximum lifetime, such as 1y, however often the session is used.", valueName: "time"),
             transform: TimeSpan.parseFinite)
         var lifetime: TimeSpan?
+        @Flag(help: "The session may read rows and objects, but change neither.")
+        var readOnly = false
+        @Option(help: ArgumentHelp("The only tables that the session may use: recipe,step.", valueName: "tables"))
+        var types: String?
 
         func validate() throws {
             guard (1...128).contains(account.utf8.count), account.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
@@ -38,9 +42,12 @@ struct SessionCommand: AsyncParsableCommand {
         func run() async throws {
             let lifetime = lifetime?.duration
             var options = SyncServiceOptions()
-            options.sessionLimit = limit.sessionLimit
-            let token = try await sync.withService(options: options) {
-                try await $0.addSession(account: account, device: device, lifetime: lifetime)
+            newSessions.apply(to: &options)
+            var rights = SyncSessionRights()
+            rights.isReadOnly = readOnly
+            rights.types = types.map { Set($0.split(separator: ",").map(String.init)) }
+            let token = try await sync.withService(options: options) { [rights] in
+                try await $0.addSession(account: account, device: device, lifetime: lifetime, rights: rights)
             }
             Console.print(token)
         }
@@ -70,6 +77,11 @@ struct SessionCommand: AsyncParsableCommand {
             let device: String
             /// The day of the last request, in UTC.
             let lastRequest: String
+            /// The time at which the session expires unless it is used, or nil if it does not.
+            let expires: String?
+            let isReadOnly: Bool
+            /// The types that the session may use, or nil for all.
+            let onlyTypes: [String]?
             let types: [TypeLine]
 
             init(_ session: SyncSessionInfo) {
@@ -77,6 +89,9 @@ struct SessionCommand: AsyncParsableCommand {
                 account = session.account
                 device = session.device
                 lastRequest = List.day(session.seenAt)
+                expires = session.expiresAt?.formatted(.iso8601)
+                isReadOnly = session.rights.isReadOnly
+                onlyTypes = session.rights.types?.sorted()
                 types = session.contacts.map {
                     TypeLine(
                         type: $0.type, firstContact: $0.firstAt?.formatted(.iso8601),
@@ -111,19 +126,50 @@ struct SessionCommand: AsyncParsableCommand {
         }
     }
 
-    struct Revoke: AsyncParsableCommand {
+    private static let unknown = ValidationError(
+        "There is no session with this id. 'lfs-server session list' lists the ids.")
+
+    struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ends a session permanently. An open stream of the session ends at its next page.")
+            abstract: "Makes a device start over. It receives all rows again, and keeps its own changes.")
 
         @OptionGroup var sync: SyncStoreOptions
         @Argument(help: "The id of the session, from 'session list'.")
         var id: String
 
         func run() async throws {
-            guard try await sync.withService({ try await $0.removeSession(id) }) else {
-                throw ValidationError("There is no session with this id. 'lfs-server session list' lists the ids.")
+            guard try await sync.withService({ try await $0.resetSession(id) }) else { throw SessionCommand.unknown }
+            Console.print("The device starts over at its next sync.")
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ends a session, or all sessions of an account. Their open streams end at the next page.")
+
+        @OptionGroup var sync: SyncStoreOptions
+        @Argument(help: "The id of the session, from 'session list'.")
+        var id: String?
+        @Option(help: "The account whose sessions end.")
+        var account: String?
+
+        func validate() throws {
+            guard (id == nil) != (account == nil) else {
+                throw ValidationError("Give either the id of a session or --account.")
             }
-            Console.print("The session has ended.")
+        }
+
+        func run() async throws {
+            if let account {
+                let count = try await sync.withService { try await $0.removeSessions(account: account) }
+                guard count > 0 else { throw ValidationError("The account has no sessions. See 'session list'.") }
+                Console.print(count == 1 ? "1 session has ended." : "\(count) sessions have ended.")
+            } else if let id {
+                guard try await sync.withService({ try await $0.removeSession(id) }) else {
+                    throw SessionCommand.unknown
+                }
+                Console.print("The session has ended.")
+            }
         }
     }
 }

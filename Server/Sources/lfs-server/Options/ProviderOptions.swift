@@ -23,23 +23,35 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The lifetime of these sessions. Without it they last until they are revoked.", valueName: "time"),
+            "The maximum lifetime of these sessions, however often they are used.", valueName: "time"),
         transform: TimeSpan.parseFinite)
     var sessionLifetime: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The maximum lifetime of these sessions after the expiry of the provider's token. A device extends its \
+            session with a newer token.
+            """, valueName: "time"),
+        transform: TimeSpan.parseFinite)
+    var sessionAfterToken: TimeSpan?
 
     /// Indicates that at least one of the options is given.
     var isGiven: Bool {
         jwtKeys != nil || jwtIssuer != nil || jwtAudience != nil || jwtClaim != "sub" || sessionLifetime != nil
+            || sessionAfterToken != nil
     }
 
     var lifetime: Duration? { sessionLifetime?.duration }
+
+    var lifetimeAfterToken: Duration? { sessionAfterToken?.duration }
 
     func validate() throws {
         guard !isGiven || jwtKeys != nil && jwtIssuer?.isEmpty == false && jwtAudience?.isEmpty == false else {
             throw ValidationError(
                 """
-                --jwt-keys, --jwt-issuer and --jwt-audience belong together, and --jwt-claim and --session-lifetime \
-                need them.
+                --jwt-keys, --jwt-issuer and --jwt-audience belong together, and --jwt-claim, --session-lifetime and \
+                --session-after-token need them.
                 """)
         }
         guard sessionLifetime.map({ $0.seconds >= 60 }) ?? true else {

@@ -15,23 +15,39 @@ enum SecretFile {
         let description: String
     }
 
-    /// Reads the secret and creates it if necessary.
+    /// Reads the secrets and creates the first one if necessary.
     ///
-    /// - Throws: ``Failure`` if the file cannot be created or read, or if others may read it.
-    static func open(_ path: String) throws -> SigningSecret {
-        let files = FileManager.default
-        if !files.fileExists(atPath: path) { try make(path) }
-        let mode = (try files.attributesOfItem(atPath: path)[.posixPermissions] as? Int) ?? 0o777
-        guard mode & 0o077 == 0 else {
-            throw Failure(description: "Other users may read the signing secret. Run: chmod 600 \(path)")
+    /// - Parameter paths: the paths of the files. The first secret signs, and all are accepted.
+    /// - Throws: ``Failure`` if a file cannot be created or read, or if others may read it.
+    static func open(_ paths: [String]) throws -> SigningSecret {
+        if let first = paths.first, !FileManager.default.fileExists(atPath: first) { try make(first) }
+        let contents = try paths.map(read)
+        try require(contents, at: paths)
+        return try SigningSecret(contents[0], accepting: Array(contents.dropFirst()))
+    }
+
+    private static func read(_ path: String) throws -> Data {
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw Failure(description: "The signing secret \(path) cannot be read.")
         }
-        guard let bytes = files.contents(atPath: path), bytes.count == 32 else {
-            throw Failure(
-                description:
-                    "\(path) is not a signing secret of 32 bytes. Restore it from a backup, or remove it. "
-                    + "Without it, running uploads in parts start over.")
+        return bytes
+    }
+
+    /// Checks the contents of the files, and that only their owner may read them.
+    ///
+    /// - Throws: ``Failure``.
+    static func require(_ contents: [Data], at paths: [String]) throws {
+        for (bytes, path) in zip(contents, paths) {
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0o777
+            guard mode & 0o077 == 0 else {
+                throw Failure(description: "Other users may read the signing secret. Run: chmod 600 \(path)")
+            }
+            guard bytes.count == 32 else {
+                throw Failure(
+                    description: "\(path) is not a signing secret of 32 bytes. Restore it from a backup, or remove it. "
+                        + "Without it, running uploads in parts start over.")
+            }
         }
-        return try SigningSecret(bytes)
     }
 
     /// Creates the secret in a temporary file and links it. A reader never sees a partial file, and if two servers

@@ -1,8 +1,10 @@
 import ArgumentParser
+import CoreMetrics
 import Foundation
 import Hummingbird
 import LFSServer
 import LFSServerJWT
+import LFSServerPostgres
 import LFSSigningServer
 import LFSSyncServer
 import Logging
@@ -16,54 +18,97 @@ struct ServedParts: Service {
     private let users: TokenAuthentication?
     private let sessions: SessionRoutes<ServerContext>?
     private let database: (any SQLDatabase)?
+    /// The database, if it is one of PostgreSQL.
+    let postgres: PostgresDatabase?
+    /// The disks that the server writes to, and the bytes that stay free on them.
+    let disks: [DiskSpace]
+    let reserve: Int64
+    /// The checks of the parts.
+    let readiness: Readiness
+    /// The files of the signing secrets, which are read again after a signal.
+    let secretFiles: ReloadedFiles?
 
     /// Creates the parts.
     ///
     /// - Parameters:
     ///   - storage: the storage of the objects, or nil without signed URLs.
     ///   - tokens: the token file, or nil if sessions open everything.
-    ///   - secret: the file of the signing secret, or nil for the default next to the token file or the database.
+    ///   - secrets: the files of the signing secrets, or none for the default next to the token file or the database.
+    ///     The first one signs.
     ///   - store: the sync database and its schema, or nil without sync.
     ///   - syncOptions: the options of sync.
     ///   - provider: the identity provider whose tokens open sessions.
+    ///   - wait: the wait for a database that is not ready.
     ///   - reserve: the bytes of the disk that uploads to a folder leave free.
+    ///   - metrics: receives the numbers of the database's failures.
     init(
-        storage: String?, tokens: String?, secret: String?, store: (path: String, schema: SyncSchema)?,
-        syncOptions: SyncServiceOptions, provider: ProviderOptions, limits: SigningLimits, reserve: Int64,
-        publicURL: URL, logger: Logger
+        storage: String?, tokens: String?, secrets: [String], store: (path: String, schema: SyncSchema)?,
+        syncOptions: SyncServiceOptions, wait: DatabaseWait, provider: ProviderOptions, limits: SigningLimits,
+        reserve: Int64, publicURL: URL, metrics: any MetricsFactory, logger: Logger
     ) async throws {
-        database = try store.map { try SyncStoreOptions.open($0.path) }
-        if let database, let store {
-            sync = try await SyncService(database, schema: store.schema, options: syncOptions, logger: logger)
+        var checks: [HealthCheck] = []
+        var disks: [DiskSpace] = []
+        if let store {
+            let opened = try SyncStoreOptions.open(store.path)
+            let database = CountedDatabase(opened, factory: metrics)
+            self.database = database
+            postgres = opened as? PostgresDatabase
+            sync = try await wait.opening {
+                try await SyncService(database, schema: store.schema, options: syncOptions, logger: logger)
+            }
+            checks.append(.database(database, logger: logger))
+            checks.append(.migrations(try SyncStore(database, schema: store.schema), logger: logger))
+            if !SyncStoreOptions.isPostgres(store.path) {
+                let folder = URL(filePath: store.path).deletingLastPathComponent().path
+                disks.append(DiskSpace(name: "database", path: folder))
+            }
         } else {
+            database = nil
+            postgres = nil
             sync = nil
         }
         sessions = try sync.flatMap { sync in
             try provider.options().map { options in
                 SessionRoutes(
-                    sync, authenticator: try JWTAuthentication(options, logger: logger), lifetime: provider.lifetime)
+                    sync, authenticator: try JWTAuthentication(options, logger: logger), lifetime: provider.lifetime,
+                    lifetimeAfterToken: provider.lifetimeAfterToken)
             }
         }
         users = try tokens.map { try TokenAuthentication(path: $0, logger: logger) }
-        guard let storage, let path = secret ?? (tokens ?? store?.path).map({ $0 + ".secret" }) else {
+        let paths = secrets.isEmpty ? [tokens ?? store?.path].compactMap { $0 }.map { $0 + ".secret" } : secrets
+        if let storage, !paths.isEmpty {
+            let secret = try SecretFile.open(paths)
+            secretFiles = ReloadedFiles("signing secrets", paths: paths, logger: logger) {
+                try SecretFile.require($0, at: paths)
+                try secret.replace(with: $0[0], accepting: Array($0.dropFirst()))
+            }
+            let argument = try StorageArgument(parsing: storage)
+            let backend = try await argument.open(publicURL: publicURL, secret: secret, reserve: reserve)
+            let signing = try SigningService(
+                backend: backend, access: sync.map { .sharedFiles($0) } ?? .claimedNamespaces, secret: secret,
+                limits: limits, logger: logger)
+            self.signing = signing
+            checks.append(.storage(signing, logger: logger))
+            if case .directory(let path) = argument { disks.append(DiskSpace(name: "storage", path: path)) }
+        } else {
             signing = nil
-            return
+            secretFiles = nil
         }
-        let secret = try SecretFile.open(path)
-        let backend = try await StorageArgument(parsing: storage).open(
-            publicURL: publicURL, secret: secret, reserve: reserve)
-        signing = try SigningService(
-            backend: backend, access: sync.map { .sharedFiles($0) } ?? .claimedNamespaces, secret: secret,
-            limits: limits, logger: logger)
+        self.disks = disks
+        self.reserve = reserve
+        if !disks.isEmpty { checks.append(.disk(disks, reserve: reserve, logger: logger)) }
+        readiness = Readiness(checks: checks)
     }
 
     /// Adds the routes below `/lfs`, `/v1/sync` and `/v1/sessions`.
     func addRoutes(to router: Router<ServerContext>) {
         if let signing {
-            SigningRoutes(signing) { [users, sync] request, _ in
-                if let users { return users.name(of: request) }
-                guard let token = BearerToken.text(of: request) else { return nil }
-                return try await sync?.account(ofToken: token)
+            SigningRoutes(signing) { [users, sync] request, context in
+                if let users { return users.name(of: request).map { SigningCaller($0) } }
+                guard let token = BearerToken.text(of: request), let access = try await sync?.access(ofToken: token)
+                else { return nil }
+                context.record.record(sessionToken: token)
+                return SigningCaller(access.account, rights: SigningRights(access.rights))
             }.add(to: router.group("lfs"))
         }
         if let sync { SyncRoutes(sync).add(to: router.group("v1/sync")) }
@@ -77,7 +122,7 @@ struct ServedParts: Service {
     }
 
     /// Ends the work that continues after the requests.
-    private func shutdown() async {
+    func shutdown() async {
         await signing?.shutdown()
         await database?.close()
     }

@@ -9,8 +9,12 @@ public struct QuotingLogHandler: LogHandler {
     private var base: StreamLogHandler
 
     /// Returns a handler that writes to standard error.
-    public static func standardError(label: String) -> QuotingLogHandler {
-        QuotingLogHandler(base: .standardError(label: label))
+    ///
+    /// - Parameter metadataProvider: adds fields to each line, such as ``RequestLog/metadataProvider``.
+    public static func standardError(
+        label: String, metadataProvider: Logger.MetadataProvider? = nil
+    ) -> QuotingLogHandler {
+        QuotingLogHandler(base: .standardError(label: label, metadataProvider: metadataProvider))
     }
 
     private init(base: StreamLogHandler) { self.base = base }
@@ -18,6 +22,11 @@ public struct QuotingLogHandler: LogHandler {
     public var logLevel: Logger.Level {
         get { base.logLevel }
         set { base.logLevel = newValue }
+    }
+
+    public var metadataProvider: Logger.MetadataProvider? {
+        get { base.metadataProvider }
+        set { base.metadataProvider = newValue }
     }
 
     public var metadata: Logger.Metadata {
@@ -64,7 +73,7 @@ public struct QuotingLogHandler: LogHandler {
         ["=", "\"", "\\", "[", "]", ","].contains(scalar) || scalar.properties.isWhitespace || isInvisible(scalar)
     }
 
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
         default: false

@@ -1,0 +1,5 @@
+/// The version of this program.
+enum ServerVersion {
+    /// The version as in the changelog.
+    static let text = "0.1.0"
+}
