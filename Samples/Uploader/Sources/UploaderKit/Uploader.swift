@@ -4,11 +4,10 @@ public import ArgumentParser
 public struct Uploader: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "uploader",
-        abstract: "Uploads files and folders to a storage, and records them in a SQLite database.",
+        abstract: "Uploads files and folders to a storage, unencrypted, and records them in SQLite.",
         discussion: """
-            The database is the only index of objects ('push --save-database' saves it).
-            Files are not encrypted. 'uploader help TOPIC' explains a topic: environment,
-            exit-status, filters, names, options, restoring, saving, storages, verifying.
+            'uploader help TOPIC' explains a topic: environment, exit-status, filters,
+            names, options, restoring, saving, storages, verifying.
 
             EXAMPLES
               Upload a folder to another disk:
@@ -26,6 +25,7 @@ public struct Uploader: AsyncParsableCommand {
             PushCommand.self, BackupCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self,
             PullCommand.self, RecoverCommand.self, RemoveCommand.self, SyncCommand.self, VerifyCommand.self,
             FreeCommand.self, PinCommand.self, UnpinCommand.self, SettingsCommand.self, ConfigCommand.self,
+            ReportCommand.self,
         ]
     }
 

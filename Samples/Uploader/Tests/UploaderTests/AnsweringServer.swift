@@ -47,6 +47,30 @@ final class AnsweringServer: Sendable {
     /// The time since the first refusal. It is zero before a refusal.
     var refused: Duration { state.withLock { $0.firstRefusal.map { ContinuousClock.now - $0 } ?? .zero } }
 
+    /// Returns a server whose bucket `photos` is missing until a client creates it.
+    ///
+    /// - Parameter creations: the number of requests that created it.
+    static func withoutBucket(_ creations: Counter) throws -> AnsweringServer {
+        try AnsweringServer { request, _ in
+            let isBucket = request.path.prefix { $0 != "?" }.split(separator: "/") == ["photos"]
+            if isBucket, request.method == "PUT" {
+                creations.increase()
+                return .init()
+            }
+            guard creations.value > 0 else { return .failure(404, code: "NoSuchBucket") }
+            return isBucket ? .init() : .uploaded(request)
+        }
+    }
+
+    /// A number that several threads increase. The mutex owns it.
+    final class Counter: Sendable {
+        private let number = Mutex(0)
+
+        var value: Int { number.withLock { $0 } }
+
+        func increase() { number.withLock { $0 += 1 } }
+    }
+
     /// - Parameter answer: receives a request and the number of earlier requests. It is called from any thread.
     init(_ answer: @escaping @Sendable (Request, _ number: Int) -> Answer) throws {
         self.answer = answer

@@ -110,20 +110,12 @@ struct ConnectionOptionTests {
     @Test("A missing bucket is created only with the option", arguments: [true, false])
     func creation(_ isWanted: Bool) throws {
         try withFolder(files: 1) { folder in
-            let created = Mutex(0)
-            let server = try AnsweringServer { request, _ in
-                let isBucket = request.path.prefix { $0 != "?" }.split(separator: "/") == ["photos"]
-                if isBucket, request.method == "PUT" {
-                    created.withLock { $0 += 1 }
-                    return .init()
-                }
-                guard created.withLock({ $0 }) > 0 else { return .failure(404, code: "NoSuchBucket") }
-                return isBucket ? .init() : .uploaded(request)
-            }
+            let creations = AnsweringServer.Counter()
+            let server = try AnsweringServer.withoutBucket(creations)
             defer { server.close() }
             let result = try Self.run(
                 server, at: server.url.absoluteString, options: isWanted ? ["--create-storage"] : [], in: folder)
-            #expect(created.withLock { $0 } == (isWanted ? 1 : 0))
+            #expect(creations.value == (isWanted ? 1 : 0))
             #expect((result.status == 0) == isWanted, "\(result)")
         }
     }

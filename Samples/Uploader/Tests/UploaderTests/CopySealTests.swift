@@ -90,4 +90,64 @@ struct CopySealTests {
             #expect(taken.status == 0, "\(taken)")
         }
     }
+
+    @Test("A push without the passphrase of earlier database copies saves none and fails")
+    func missingPassphrase() throws {
+        try withFolder(files: 1) { folder in
+            _ = try push("correct horse", in: folder)
+            try Data("new".utf8).write(to: folder.appendingPathComponent("files/new"))
+            let database = folder.appendingPathComponent("a.sqlite")
+            let refused = try uploader(
+                ["push", "--database", "a.sqlite", "files"], passphrase: nil, in: folder)
+            #expect(refused.status == 3, "\(refused)")
+            #expect(refused.messages.contains("the database was not saved"), "\(refused)")
+            #expect(refused.messages.contains("Set LFS_RECOVERY_PASSPHRASE"), "\(refused)")
+            // The files are uploaded nevertheless, and the authenticated copy remains the newest one.
+            #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 2)
+            let before = try recover("--database", "b.sqlite", passphrase: "correct horse", in: folder)
+            #expect(before.status == 0 && before.output.contains("1 file,"), "\(before)")
+            let saved = try uploader(["resume", "--database", "a.sqlite"], passphrase: "correct horse", in: folder)
+            #expect(saved.status == 0, "\(saved)")
+            let after = try recover("--database", "c.sqlite", passphrase: "correct horse", in: folder)
+            #expect(after.status == 0 && after.output.contains("2 files,"), "\(after)")
+        }
+    }
+
+    @Test("A recovered database remembers that its copies need the passphrase")
+    func recoveredMemory() throws {
+        try withFolder(files: 1) { folder in
+            _ = try push("correct horse", in: folder)
+            #expect(try recover("--database", "b.sqlite", passphrase: "correct horse", in: folder).status == 0)
+            try Data("new".utf8).write(to: folder.appendingPathComponent("files/new"))
+            let refused = try uploader(["push", "--database", "b.sqlite", "files"], passphrase: nil, in: folder)
+            #expect(refused.status == 3 && refused.messages.contains("Set LFS_RECOVERY_PASSPHRASE"), "\(refused)")
+        }
+    }
+
+    @Test("A push with --no-save-database allows copies without a code again")
+    func forgottenMemory() throws {
+        try withFolder(files: 1) { folder in
+            _ = try push("correct horse", in: folder)
+            try Data("new".utf8).write(to: folder.appendingPathComponent("files/new"))
+            for choice in ["--no-save-database", "--save-database"] {
+                let push = try uploader(
+                    ["push", "--database", "a.sqlite", choice, "files"], passphrase: nil, in: folder)
+                #expect(push.status == 0, "\(push)")
+            }
+            let taken = try recover("--unauthenticated", "--database", "b.sqlite", passphrase: nil, in: folder)
+            #expect(taken.status == 0 && taken.output.contains("2 files,"), "\(taken)")
+        }
+    }
+
+    @Test("A passphrase that is set later authenticates a copy of the same files")
+    func laterPassphrase() throws {
+        try withFolder(files: 1) { folder in
+            _ = try push(nil, in: folder)
+            let push = try uploader(
+                ["push", "--database", "a.sqlite", "files"], passphrase: "correct horse", in: folder)
+            #expect(push.status == 0, "\(push)")
+            let recover = try recover("--database", "b.sqlite", passphrase: "correct horse", in: folder)
+            #expect(recover.status == 0, "\(recover)")
+        }
+    }
 }

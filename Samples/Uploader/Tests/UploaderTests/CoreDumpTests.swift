@@ -16,7 +16,7 @@ struct CoreDumpTests {
                 process.executableURL = URL(fileURLWithPath: wrapper[0])
                 process.arguments = wrapper.dropFirst() + ["/bin/sh", "-c", "kill -SYS $$"]
                 process.currentDirectoryURL = folder
-                try process.run()
+                try process.start()
                 process.waitUntilExit()
                 found = try dumps(in: folder)
             }

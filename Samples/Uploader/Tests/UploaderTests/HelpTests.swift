@@ -83,6 +83,26 @@ struct HelpTests {
         }
     }
 
+    @Test(
+        "The help names only commands of lfs-server that exist",
+        .enabled(if: SyncServerProcess.path != nil), .timeLimit(.minutes(10)))
+    func serverCommands() throws {
+        var named: Set<String> = []
+        for command in Self.commands() {
+            let text = command.configuration.discussion.replacing("\n", with: " ")
+            for match in text.matches(of: /'(lfs-server [a-z -]+)'/) { named.insert(String(match.output.1)) }
+        }
+        #expect(named.count > 1)
+        try withFolder { folder in
+            for name in named {
+                let words = name.split(separator: " ").dropFirst().map(String.init)
+                // The help of an unknown subcommand is the help of the command before it.
+                let help = try SyncServerProcess.help(words, in: folder)
+                #expect(help.contains("USAGE: \(name) "), "There is no command '\(name)'.")
+            }
+        }
+    }
+
     @Test("The help of a topic prints its text, and the help of a command its options")
     func printed() throws {
         try withFolder { folder in

@@ -78,6 +78,29 @@ struct RemovalTests {
         }
     }
 
+    @Test(
+        "A removal on a terminal follows the answer", arguments: ["clear-cache", "log-out", "full-reset"],
+        [true, false])
+    func answered(_ command: String, isConfirmed: Bool) throws {
+        try withFolder { folder in
+            try push(folder)
+            let terminal = #"script -qec "'$0' $*" /dev/null"#
+            let result = try UploaderProcess(
+                ["settings", command, "--database", "a.sqlite"], in: folder,
+                through: ["/bin/sh", "-c", "printf '\(isConfirmed ? "y" : "n")\\n' | \(terminal)"]
+            ).wait()
+            #expect(result.output.contains("Continue? [y/N]"), "\(result.output)")
+            #expect(result.status == (isConfirmed ? 0 : 1))
+            #expect(result.output.contains("Nothing was removed.") != isConfirmed, "\(result.output)")
+            let found = try found(in: folder)
+            if isConfirmed {
+                #expect(found == (command == "clear-cache" ? ["a.sqlite"] : []))
+            } else {
+                #expect(found.count >= 3)
+            }
+        }
+    }
+
     @Test("Files that are not on the storage are removed only with --lose-files")
     func lost() throws {
         try withFolder { folder in

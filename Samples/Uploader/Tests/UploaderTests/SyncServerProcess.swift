@@ -36,6 +36,15 @@ final class SyncServerProcess {
         return String(try #require(lines.last))
     }
 
+    /// Returns the help of a command of the server.
+    static func help(_ command: [String], in folder: URL) throws -> String {
+        let output = folder.appendingPathComponent(".help")
+        try Data().write(to: output)
+        let process = try Self.process(["help"] + command, folder: folder, output: output)
+        process.waitUntilExit()
+        return String(decoding: try Data(contentsOf: output), as: UTF8.self)
+    }
+
     func start() throws {
         let output = folder.appendingPathComponent(".server")
         try Data().write(to: output)
@@ -76,7 +85,7 @@ final class SyncServerProcess {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: folder.appendingPathComponent(".server-log").made())
-        try process.run()
+        try process.start()
         return process
     }
 

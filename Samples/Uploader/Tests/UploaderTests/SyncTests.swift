@@ -26,6 +26,13 @@ struct SyncTests {
             return result
         }
 
+        /// Changes rows in a way that sync does not notice.
+        func damage(_ sql: String) throws {
+            try TestDatabase.execute(
+                "UPDATE lfs_state SET isApplying = 1; \(sql); UPDATE lfs_state SET isApplying = 0",
+                in: folder.appendingPathComponent(database))
+        }
+
         /// Returns the sorted names of the device's files with their statuses.
         func names() throws -> [String] {
             try TestDatabase.entries(in: folder.appendingPathComponent(database))
@@ -83,8 +90,8 @@ struct SyncTests {
         }
     }
 
-    @Test("Sync uses the server of the settings, and stores the account")
-    func account() throws {
+    @Test("Sync uses the server or the endpoint of the settings, and stores the account", arguments: [false, true])
+    func account(hasEndpoint: Bool) throws {
         try run { folder, _, one, _ in
             try write("a", data: Data("a".utf8), folder: folder)
             try one.run("push", arguments: "files")
@@ -95,13 +102,69 @@ struct SyncTests {
             let environment = ["LFS_SYNC_TOKEN": one.token]
             let unknown = try UploaderProcess(sync, in: folder, environment: environment).wait()
             #expect(unknown.status == 64 && unknown.messages.contains("account.serverURL"), "\(unknown)")
-            // The endpoint takes precedence over the server, which does not exist.
-            for (key, url) in [("account.serverURL", "https://photos.example"), ("account.endpoint", one.url)] {
+            // The endpoint takes precedence over the server, which does not exist then.
+            let addresses =
+                hasEndpoint
+                ? [("account.serverURL", "https://photos.example"), ("account.endpoint", one.url)]
+                : [("account.serverURL", one.url)]
+            for (key, url) in addresses {
                 let set = try UploaderProcess.run("settings", "set", "--database", one.database, key, url, in: folder)
                 #expect(set.status == 0, "\(set)")
             }
             let known = try UploaderProcess(sync, in: folder, environment: environment).wait()
             #expect(known.status == 0, "\(known)")
+        }
+    }
+
+    /// Pushes a file of one device, and syncs the other through a proxy that requires a client certificate.
+    ///
+    /// - Parameter options: writes the files of the options into the folder, and returns the options.
+    private func syncThroughProxy(
+        _ options: (TestAuthority, URL) throws -> [String],
+        _ check: (UploaderProcess.Result, _ received: String, _ names: [String]) throws -> Void
+    ) throws {
+        try run { folder, server, one, two in
+            try write("a", data: Data("a".utf8), folder: folder)
+            try one.run("push", arguments: "files")
+            try two.run("sync")
+            try write("b", data: Data("b".utf8), folder: folder)
+            try one.run("push", arguments: "files")
+            let authority = try TestAuthority(in: folder)
+            let certificate = try TestCertificate("proxy", in: folder)
+            let port = try #require(URL(string: server.url)?.port)
+            let proxy = try TLSProxy(certificate, before: port, in: folder, requiring: authority.certificate)
+            let sync = ["sync", "--database", two.database, "--to", "dir:remote"]
+            let result = try UploaderProcess(
+                sync + ["--sync", "https://127.0.0.1:\(proxy.port)"] + options(authority, folder), in: folder,
+                environment: ["LFS_SYNC_TOKEN": two.token, "CURL_CA_BUNDLE": certificate.certificate]
+            ).wait()
+            try check(result, try proxy.received, try two.names())
+            try proxy.stop()
+        }
+    }
+
+    @Test("A sync server behind a proxy gets the client certificate and the header fields")
+    func clientCertificate() throws {
+        try syncThroughProxy { authority, folder in
+            try authority.identity("client").pem.write(to: folder.appendingPathComponent("client.pem"))
+            try Data("X-Door: canary\n".utf8).write(to: folder.appendingPathComponent("headers"))
+            return ["--client-certificate", "client.pem", "--headers-file", "headers"]
+        } _: { result, received, names in
+            #expect(result.status == 0, "\(result)")
+            #expect(names == ["a remote", "b remote"])
+            let requests = received.lowercased().components(separatedBy: " http/1.1\r\n").dropFirst()
+            #expect(!requests.isEmpty && requests.allSatisfy { $0.contains("x-door: canary\r\n") }, "\(received)")
+        }
+    }
+
+    @Test("A sync without the required client certificate ends and names it")
+    func noClientCertificate() throws {
+        try syncThroughProxy { _, _ in
+            []
+        } _: { result, received, names in
+            #expect(result.status == 3, "\(result)")
+            #expect(result.messages.contains("requires a client certificate"), "\(result)")
+            #expect(received == "" && names == ["a remote"])
         }
     }
 
@@ -113,11 +176,7 @@ struct SyncTests {
             #expect(
                 try two.run("sync", arguments: "--verify").output.contains(
                     "2 kinds of rows with the server: the same\n"))
-            try TestDatabase.execute(
-                """
-                UPDATE lfs_state SET isApplying = 1; DELETE FROM uploader_document WHERE path LIKE '%/a';
-                UPDATE lfs_state SET isApplying = 0
-                """, in: folder.appendingPathComponent("two.sqlite"))
+            try two.damage("DELETE FROM uploader_document WHERE path LIKE '%/a'")
             try two.run("sync")
             #expect(try two.names() == ["b remote"])
             let compared = try two.run("sync", arguments: "--verify")
@@ -133,13 +192,11 @@ struct SyncTests {
             for name in ["a", "b"] { try write(name, data: Data(name.utf8), folder: folder) }
             try one.run("push", arguments: "files")
             try two.run("sync")
-            try TestDatabase.execute(
-                """
-                UPDATE lfs_state SET isApplying = 1; DELETE FROM uploader_document WHERE path LIKE '%/a';
-                UPDATE uploader_document SET path = path || '-damaged'; UPDATE lfs_state SET isApplying = 0
-                """, in: folder.appendingPathComponent("two.sqlite"))
+            // Both sides have the same ids, so the comparison finds nothing.
+            try two.damage("UPDATE uploader_document SET path = path || '-damaged' WHERE path LIKE '%/b'")
             try two.run("sync", arguments: "--verify")
             #expect(try two.names() == ["a remote", "b-damaged remote"])
+            try two.damage("DELETE FROM uploader_document WHERE path LIKE '%/a'")
             try two.run("sync", arguments: "--from-scratch")
             #expect(try two.names() == ["a remote", "b remote"])
         }
@@ -151,11 +208,7 @@ struct SyncTests {
             try write("a", data: Data("bytes".utf8), folder: folder)
             try one.run("push", arguments: "files")
             try two.run("sync")
-            try TestDatabase.execute(
-                """
-                UPDATE lfs_state SET isApplying = 1; DELETE FROM uploader_document;
-                UPDATE lfs_state SET isApplying = 0
-                """, in: folder.appendingPathComponent("two.sqlite"))
+            try two.damage("DELETE FROM uploader_document")
             #expect(try UploaderProcess.run("list", "--database", "two.sqlite", in: folder).output.contains("  a\n"))
             try two.run("pull", arguments: "--synced", "--output", "copy")
             #expect(try Data(contentsOf: folder.appendingPathComponent("copy/a")) == Data("bytes".utf8))

@@ -44,7 +44,9 @@ struct UploaderProcess {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: messages)
-        try process.run()
+        // A shell that runs the tests in the background makes them ignore SIGINT, and programs inherit that.
+        signal(SIGINT, SIG_DFL)
+        try process.start()
     }
 
     func outputSoFar() throws -> String { String(decoding: try Data(contentsOf: output), as: UTF8.self) }
@@ -111,7 +113,7 @@ func system(_ command: [String]) throws -> Bool {
     process.arguments = command
     process.standardError = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
-    try process.run()
+    try process.start()
     process.waitUntilExit()
     return process.terminationStatus == 0
 }

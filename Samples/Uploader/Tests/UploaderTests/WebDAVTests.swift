@@ -92,6 +92,29 @@ struct WebDAVTests {
         }
     }
 
+    @Test("A missing WebDAV folder is created only with the option", arguments: S3Server.webDAV, [true, false])
+    func creation(_ server: S3Server, isWanted: Bool) throws {
+        let environment = ["WEBDAV_USER": server.accessKey, "WEBDAV_PASSWORD": server.secretKey]
+        try withFolder(files: 1) { folder in
+            let url = "\(server.endpoint.absoluteString)/created-\(UUID().uuidString)"
+            let options = ["--database", "a.sqlite", "--to", "webdav+\(url)", "--give-up-after", "20s"]
+            let pushed = try UploaderProcess(
+                ["push"] + options + (isWanted ? ["--create-storage"] : []) + ["files"], in: folder,
+                environment: environment
+            ).wait()
+            #expect((pushed.status == 0) == isWanted, "\(pushed)")
+            #expect(try curl("PROPFIND", url: "\(url)/", on: server) == isWanted)
+            if isWanted { #expect(try curl("DELETE", url: "\(url)/", on: server)) }
+        }
+    }
+
+    /// Sends a request without a body. Returns true if the server has accepted it.
+    private func curl(_ method: String, url: String, on server: S3Server) throws -> Bool {
+        try system(
+            "curl", "--silent", "--fail", "--user", "\(server.accessKey):\(server.secretKey)", "--request", method,
+            "--header", "Depth: \(method == "PROPFIND" ? "0" : "infinity")", "--output", "/dev/null", url)
+    }
+
     /// Returns the names in the folder of an object, including unfinished files. It asks with `curl`, an independent
     /// client.
     private func names(beside key: String, on server: S3Server, in folder: URL) throws -> Set<String> {

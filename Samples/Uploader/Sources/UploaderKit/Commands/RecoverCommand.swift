@@ -138,6 +138,9 @@ struct RecoverCommand: AsyncParsableCommand {
         }
         let age = Format.time(since: newest.time.date)
         Console.result("\(path): \(Format.count(files, noun: "file")), as of \(newest.time.text), \(age) ago")
-        Console.message("uploader: uploader pull --database '\(path)' --to '\(from)' --all --output DIR restores them.")
+        // The recovered database remembers the storage, unless its address contains a secret.
+        let isRemembered = storage.given.remembered(at: storage.location) != nil
+        let to = isRemembered ? "" : " --to '\(from)'"
+        Console.message("uploader: Restore the files with: uploader pull --database '\(path)'\(to) --all --output DIR")
     }
 }

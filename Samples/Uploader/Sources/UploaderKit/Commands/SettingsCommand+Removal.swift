@@ -32,7 +32,7 @@ extension SettingsCommand {
             discussion: """
                 The originals and the objects stay where they are, and so do the rows on a
                 sync server. Settings of backups and of the clean-up stay, except those that
-                name folders. 'lfs-server session remove' ends the session of this device.
+                name folders. 'lfs-server session revoke' ends the session of this device.
                 """)
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var answer: RemovalAnswer
@@ -104,6 +104,7 @@ extension DatabaseOptions {
             var options = LFSOptions(storage: InMemoryStorage())
             options.logger.logLevel = .critical
             let lfs = try await LFSManager.open(database, options: options)
+            let result: Result<Void, any Error>
             do {
                 let lost = try await lfs.filesLostByReset()
                 let words = "\(Format.count(lost, noun: "file")) not on the storage"
@@ -118,15 +119,14 @@ extension DatabaseOptions {
                 }
                 // Values that were changed earlier have left bytes in pages that are still used.
                 try await database.vacuum()
+                result = .success(())
             } catch {
-                try await lfs.stop()
-                try await settings.stop()
-                try DocumentDatabase.close(database)
-                throw error
+                result = .failure(error)
             }
             try await lfs.stop()
             try await settings.stop()
             try DocumentDatabase.close(database)
+            try result.get()
         }
     }
 }

@@ -125,15 +125,6 @@ extension SettingLine {
 extension DatabaseOptions {
     /// Opens the settings of an existing uploader database.
     fileprivate func withSettings(json: Bool = false, _ body: (StorageRouter) async throws -> Void) async throws {
-        try await reportingErrors(json: json) {
-            let file = try DatabaseFile(at: database)
-            try file.requireThere()
-            try file.requireOurs()
-            let database = try DocumentDatabase.open(file)
-            let storage = try await UploaderSettings.open(database)
-            try await body(storage)
-            try await storage.stop()
-            try DocumentDatabase.close(database)
-        }
+        try await reportingErrors(json: json) { try await UploaderSettings.use(at: database, body) }
     }
 }

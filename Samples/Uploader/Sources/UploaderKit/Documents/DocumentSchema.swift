@@ -122,6 +122,10 @@ enum DocumentSchema {
             // The time of the last reminder to save the database. See DatabaseSaver.
             try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN remindedAt REAL")
         }
+        migrator.registerMigration("uploader.seal") { db in
+            // TRUE once a copy of the database has an authentication code. See DatabaseSaver.
+            try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN sealsCopies INTEGER")
+        }
         return migrator
     }
 

@@ -97,19 +97,23 @@ struct DocumentTable: Sendable {
     /// - Parameter folder: an absolute path. A file is its own folder.
     static func files(in folder: String) -> QueryInterfaceRequest<FileData> {
         let path = FilePath(folder).absolute(from: "/")
-        let first = path.appending([]).bytes
-        let end = first.dropLast() + [UInt8(ascii: "0")]
-        // See count(below:_:) for the bounds.
+        let (condition, arguments) = below(path.appending([]))
         return FileData.filter(
-            sql: """
-                id IN (
-                    SELECT fileId FROM uploader_document
-                    WHERE path = ? OR path >= ? AND path < ? OR path >= ? AND path < ?)
-                """,
-            arguments: [
-                path, String(decoding: first, as: UTF8.self), String(decoding: end, as: UTF8.self), Data(first),
-                Data(end),
-            ])
+            sql: "id IN (SELECT d.fileId FROM uploader_document d WHERE d.path = ? OR \(condition))",
+            arguments: [path] + arguments)
+    }
+
+    /// Returns an SQL condition for the documents `d` in a folder, at any depth.
+    ///
+    /// - Parameter folder: the path of the folder, with a slash at its end.
+    private static func below(_ folder: FilePath) -> (condition: String, arguments: StatementArguments) {
+        // The upper bound ends with the character after the slash, so the range contains everything in the folder.
+        // Paths that are not text are blobs.
+        let end = FilePath(bytes: folder.bytes.dropLast() + [UInt8(ascii: "0")])
+        let condition = "d.path >= ? AND d.path < ?"
+        let arguments: StatementArguments = [Data(folder.bytes), Data(end.bytes)]
+        guard let text = folder.text, let textEnd = end.text else { return (condition, arguments) }
+        return ("(\(condition) OR \(condition))", arguments + [text, textEnd])
     }
 
     /// Returns the documents of this device at some paths. If several documents have the same path, the newest one,
@@ -159,16 +163,7 @@ struct DocumentTable: Sendable {
     ///
     /// - Parameter folder: the path with a trailing slash.
     static func count(below folder: FilePath, _ db: Database) throws -> Int {
-        // The upper bound ends with the character after the slash, so the range contains everything in the folder.
-        // Paths that are not text are blobs.
-        let end = FilePath(bytes: folder.bytes.dropLast() + [UInt8(ascii: "0")])
-        let (first, last) = (Data(folder.bytes), Data(end.bytes))
-        var condition = "d.path >= ?1 AND d.path < ?2"
-        var arguments: StatementArguments = [first, last]
-        if let text = folder.text, let end = end.text {
-            condition = "(\(condition) OR d.path >= ?3 AND d.path < ?4)"
-            arguments += [text, end]
-        }
+        let (condition, arguments) = below(folder)
         let sql = """
             SELECT count(*) FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
             WHERE \(condition) AND \(isOwn) AND NOT EXISTS (SELECT 1 FROM uploader_moved m WHERE m.documentId = d.id)

@@ -9,7 +9,8 @@ struct ExitStatusTopic: HelpTopic {
             1    the command could not do its job
             3    some files failed, and each was reported; or the run gave up because it
                  made no progress (--give-up-after) or the storage refused everything;
-                 or 'free' could not free enough
+                 or the copy of the database was not saved; or 'free' could not free
+                 enough
             5    'verify' found problems that remain
             64   the command line is wrong
             129  interrupted by the end of the terminal

@@ -32,7 +32,9 @@ struct RestoringTopic: HelpTopic {
             The storage has the last three copies of each machine. A copy is a SQLite
             database compressed with gzip. It carries an authentication code (HMAC-SHA-256)
             with a key from the passphrase in LFS_RECOVERY_PASSPHRASE. Set it for each
-            command that saves copies, and store it away from the machine.
+            command that saves copies, and store it away from the machine. After a copy
+            with a code, a push without the passphrase uploads the files, saves no copy
+            and ends with the status 3.
 
             --unauthenticated accepts a copy without this check. Anyone who can write to
             the storage could have made such a copy: look at 'list' before 'pull', and pull

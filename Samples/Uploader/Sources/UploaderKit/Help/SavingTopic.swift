@@ -22,10 +22,11 @@ struct SavingTopic: HelpTopic {
             such as for logs, copies it up to its size when opened.
 
             --save-database keeps a copy of the database on the storage after each run
-            that changes it. The copy contains the file names in plain text.
-            --keep-versions keeps the old versions of changed files for a time such as
-            30d, or forever. 'none' keeps an old version only until the new one is on the
-            storage. The database remembers both choices.
+            that changes it. The copy contains the file names in plain text. If
+            LFS_RECOVERY_PASSPHRASE was set for one copy, it must be set for all later
+            ones, see 'uploader help restoring'. --keep-versions keeps the old versions of
+            changed files for a time such as 30d, or forever. 'none' keeps an old version
+            only until the new one is on the storage. The database remembers both choices.
 
             With --watch, the push continues until it is interrupted. It takes files that
             are closed after writing or moved into the folders, once they have not changed

@@ -41,15 +41,24 @@ struct DatabaseSaver: Sendable {
         let lacksSeal: Bool
     }
 
-    /// Stores the choice.
+    /// Stores the choice. After `false`, later copies need no passphrase.
     ///
     /// - Throws: the database's error.
     func choose(_ choice: Bool) async throws {
         try await database.write { db in
-            try db.execute(sql: "UPDATE \(DocumentSchema.ownTable) SET savesDatabase = ?", arguments: [choice])
+            try db.execute(
+                sql: """
+                    UPDATE \(DocumentSchema.ownTable)
+                    SET savesDatabase = ?1, sealsCopies = CASE WHEN ?1 THEN sealsCopies END
+                    """, arguments: [choice])
         }
     }
 
+    /// Saves a copy if the user has chosen that, and the database has changed since the last copy.
+    ///
+    /// Once a copy had an authentication code, all later ones must have it. `recover` with the passphrase refuses a
+    /// newest copy without it.
+    ///
     /// - Throws: `StorageError`, ``UploaderError``, the database's error.
     func run() async throws -> Outcome {
         let (memory, state, id) = try await database.read { db in
@@ -62,11 +71,18 @@ struct DatabaseSaver: Sendable {
             return .undecided(isReminderDue: reminds ? try await isReminderDue(at: Date()) : false)
         }
         guard isChosen else { return .notWanted }
-        guard memory.savedState != state else { return .unchanged }
+        let seal = CopySeal.environment
+        let isFirstSeal = seal != nil && !memory.sealsCopies
+        guard memory.savedState != state || isFirstSeal else { return .unchanged }
+        if seal == nil, memory.sealsCopies { throw Self.lackingPassphrase }
         let copies = RecoveryCopies(storage: storage)
         let stored = try await copies.list(of: id)
-        let series = try await database.write { db in try CopySeries.begin(stored, at: Date(), db) }
-        let byteCount = try await save(id, in: series)
+        let series = try await database.write { db in
+            // Recorded before the copy is made, so that a recovered database requires the passphrase as well.
+            if seal != nil { try db.execute(sql: "UPDATE \(DocumentSchema.ownTable) SET sealsCopies = TRUE") }
+            return try CopySeries.begin(stored, at: Date(), db)
+        }
+        let byteCount = try await save(id, in: series, seal: seal)
         // A concurrent run may have saved a newer or an older state. In that case, the next run saves again.
         try await database.write { db in
             try series.end(db)
@@ -80,7 +96,7 @@ struct DatabaseSaver: Sendable {
         let saved = Saved(
             databaseID: id, byteCount: byteCount, other: series.other?.date,
             needsID: series.isFirst && !copies.findsAll,
-            lacksSeal: series.isFirst && CopySeal.environment == nil)
+            lacksSeal: series.isFirst && seal == nil)
         do {
             try await copies.prune(id, of: series.writer)
         } catch let error as StorageError {
@@ -88,6 +104,12 @@ struct DatabaseSaver: Sendable {
         }
         return .saved(saved, kept: nil)
     }
+
+    private static let lackingPassphrase = UploaderError(
+        """
+        earlier copies have an authentication code, and this one would have none. Set \(CopySeal.variable). To keep \
+        copies without a code instead, push once with --no-save-database, and then with --save-database.
+        """)
 
     /// Returns true if the last reminder is at least a week old, and records this one.
     private func isReminderDue(at now: Date) async throws -> Bool {
@@ -101,7 +123,7 @@ struct DatabaseSaver: Sendable {
         }
     }
 
-    private func save(_ id: String, in series: CopySeries) async throws -> Int64 {
+    private func save(_ id: String, in series: CopySeries, seal: CopySeal?) async throws -> Int64 {
         let folder = try SavingFolder(in: store)
         try folder.sweep()
         let copy = "\(UUID().uuidString).sqlite"
@@ -116,7 +138,7 @@ struct DatabaseSaver: Sendable {
         onAdvance()
         try GzipFile.compress(folder.url(of: copy), to: folder.url(of: packed))
         onAdvance()
-        try await CopySeal.environment?.add(to: folder.url(of: packed), of: id, in: series)
+        try await seal?.add(to: folder.url(of: packed), of: id, in: series)
         onAdvance()
         try await RecoveryCopies(storage: storage).store(
             folder.url(of: packed), of: id, in: series, onBytes: onAdvance)
@@ -143,14 +165,18 @@ struct DatabaseSaver: Sendable {
         var savedState: String?
         /// The time when the last copy was stored.
         var savedAt: Date?
+        /// True if an earlier copy has an authentication code.
+        var sealsCopies = false
 
         static func fetch(_ db: Database) throws -> Memory {
             var memory = Memory()
             guard try DocumentSchema.has("savesDatabase", db) else { return memory }
-            let sql = "SELECT savesDatabase, savedState, savedAt FROM \(DocumentSchema.ownTable)"
+            let seals = try DocumentSchema.has("sealsCopies", db) ? "sealsCopies" : "NULL"
+            let sql = "SELECT savesDatabase, savedState, savedAt, \(seals) FROM \(DocumentSchema.ownTable)"
             if let row = try Row.fetchOne(db, sql: sql) {
                 memory.isChosen = Bool.fromDatabaseValue(row[0])
                 memory.savedState = String.fromDatabaseValue(row[1])
+                memory.sealsCopies = Bool.fromDatabaseValue(row[3]) ?? false
                 if let time = Double.fromDatabaseValue(row[2]) { memory.savedAt = Date(timeIntervalSince1970: time) }
             }
             return memory

@@ -44,10 +44,10 @@ enum AccountSettings {
         let file = try DatabaseFile(at: options.database)
         guard file.isOurs else { return nil }
         let database = try DocumentDatabase.open(file)
-        let settings = try await UploaderSettings.open(database)
-        var address = try await settings.getIfPresent(.accountEndpoint)
-        if address == nil { address = try await settings.getIfPresent(.accountServerURL) }
-        try await settings.stop()
+        let address: String? = try await UploaderSettings.use(database) { settings in
+            if let endpoint = try await settings.getIfPresent(.accountEndpoint) { return endpoint }
+            return try await settings.getIfPresent(.accountServerURL)
+        }
         try DocumentDatabase.close(database)
         return address.flatMap { SyncArgument(argument: $0) }
     }
@@ -57,9 +57,9 @@ enum AccountSettings {
     /// - Throws: `SettingsError`, the database's error.
     static func record(_ client: SyncClient, in database: any DatabaseWriter) async throws {
         guard let user = try await client.ownAccount() else { return }
-        let settings = try await UploaderSettings.open(database)
-        if try await settings.getIfPresent(.accountUser) != user { try await settings.set(user, for: .accountUser) }
-        try await settings.stop()
+        try await UploaderSettings.use(database) { settings in
+            if try await settings.getIfPresent(.accountUser) != user { try await settings.set(user, for: .accountUser) }
+        }
     }
 
     /// Removes the account within a transaction.

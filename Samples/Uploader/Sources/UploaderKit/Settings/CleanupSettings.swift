@@ -42,16 +42,16 @@ enum CleanupSettings {
     ///
     /// - Throws: `SettingsError` if a rule cannot be read, so that nothing is freed that it would keep.
     static func apply(to policy: inout EvictionPolicy, database: any DatabaseWriter) async throws {
-        let settings = try await UploaderSettings.open(database)
-        policy.keepsContentTypes = try await settings.get(.cleanupContentTypes)
-        let days = try await settings.get(.cleanupDays)
-        if days > 0, policy.keepsUsedWithin == nil {
-            policy.keepsUsedWithin = .seconds(min(days, longestDays) * 86_400)
+        try await UploaderSettings.use(database) { settings in
+            policy.keepsContentTypes = try await settings.get(.cleanupContentTypes)
+            let days = try await settings.get(.cleanupDays)
+            if days > 0, policy.keepsUsedWithin == nil {
+                policy.keepsUsedWithin = .seconds(min(days, longestDays) * 86_400)
+            }
+            for folder in try await settings.get(.cleanupFolders) {
+                policy.keep { DocumentTable.files(in: folder) }
+            }
         }
-        for folder in try await settings.get(.cleanupFolders) {
-            policy.keep { DocumentTable.files(in: folder) }
-        }
-        try await settings.stop()
     }
 
     private static func list(_ texts: [String]) -> String { texts.joined(separator: ",") }

@@ -31,6 +31,31 @@ enum UploaderSettings {
     static func open(_ database: any DatabaseWriter) async throws -> StorageRouter {
         try await StorageRouter.open(database, catalogs: catalogs)
     }
+
+    /// Opens an existing database of an uploader, and its settings, for the time of a body.
+    static func use(at path: String, _ body: (StorageRouter) async throws -> Void) async throws {
+        let file = try DatabaseFile(at: path)
+        try file.requireThere()
+        try file.requireOurs()
+        let database = try DocumentDatabase.open(file)
+        try await use(database, body)
+        try DocumentDatabase.close(database)
+    }
+
+    /// Opens the settings for the time of a body.
+    static func use<Result>(
+        _ database: any DatabaseWriter, _ body: (StorageRouter) async throws -> Result
+    ) async throws -> Result {
+        let settings = try await open(database)
+        do {
+            let result = try await body(settings)
+            try await settings.stop()
+            return result
+        } catch {
+            try await settings.stop()
+            throw error
+        }
+    }
 }
 
 /// A setting in text form, independent of the type of its values.
