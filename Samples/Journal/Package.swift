@@ -104,6 +104,7 @@ let package = Package(
                 "JournalStorage", "JournalWeb", "journal", lfs, lfsBackup, lfsCache, lfsSettings,
                 lfsStorage, lfsSync,
                 .product(name: "LFSSyncServer", package: "LFS"), lfsServer,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,
                 .product(name: "NIOCore", package: "swift-nio"),

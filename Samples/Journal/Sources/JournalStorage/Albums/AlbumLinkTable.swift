@@ -39,19 +39,19 @@ enum AlbumLinkTable {
     }
 
     /// Returns all files of an album in its order, including those that other accounts have added.
-    static func images(in album: UUID, _ db: Database) throws -> [StoredImage] {
-        let ids = try String.fetchAll(
-            db, sql: "SELECT fileId FROM album_asset WHERE albumId = ? ORDER BY position, id",
-            arguments: [album.text])
+    ///
+    /// - Parameter limit: The maximum number of files; nil for all of them.
+    static func images(in album: UUID, limit: Int? = nil, _ db: Database) throws -> [StoredImage] {
+        // SQLite takes a negative limit as none.
+        let sql = "SELECT fileId FROM album_asset WHERE albumId = ? ORDER BY position, id LIMIT ?"
+        let ids = try String.fetchAll(db, sql: sql, arguments: [album.text, limit ?? -1])
         let images = try StoredImage.all(ids, db)
         return ids.compactMap { images[$0] }
     }
 
     /// Returns the first file of an album; nil for an empty album.
     static func cover(of album: UUID, _ db: Database) throws -> FileData? {
-        let sql = "SELECT fileId FROM album_asset WHERE albumId = ? ORDER BY position, id LIMIT 1"
-        let ids = try String.fetchAll(db, sql: sql, arguments: [album.text])
-        return try StoredImage.all(ids, db).values.first?.file
+        try images(in: album, limit: 1, db).first?.file
     }
 
     /// Returns a request for the files of albums.

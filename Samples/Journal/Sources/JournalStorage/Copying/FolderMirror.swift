@@ -16,7 +16,7 @@ public actor FolderMirror {
 
     private let folder: LocalFileStorageService
     private let database: DatabaseStorageService
-    /// The contents of the folder, as far as the database has them.
+    /// The contents that both the folder and the database have.
     private var known: [UUID: Entry] = [:]
     private var knownTags: [Tag] = []
 
@@ -60,15 +60,7 @@ public actor FolderMirror {
         try await database.saveRecord(record)
         let present = Set(stored?.images ?? [])
         for name in record.images where !present.contains(name) {
-            do {
-                let chunks = try await folder.imageChunks(filename: name, for: record)
-                try await database.saveImage(from: chunks, for: record, filename: name)
-                report.pictures += 1
-            } catch let FileStorageError.imageNotFound(name, reason) {
-                // The folder's own list of damaged records may already contain the picture.
-                guard !report.damaged.contains(where: { $0.name.hasSuffix(name) }) else { continue }
-                report.damaged.append(DamagedRecord(name: name, reason: "\(reason)"))
-            }
+            try await report.copyPicture(name, of: record, from: folder, to: database)
         }
         for name in present.subtracting(record.images) {
             try await database.deleteImage(filename: name, for: record)

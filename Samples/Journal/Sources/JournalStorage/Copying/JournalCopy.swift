@@ -40,15 +40,7 @@ public struct JournalCopy: Sendable {
             try Task.checkCancellation()
             try await target.saveRecord(record)
             for name in record.images {
-                do {
-                    let chunks = try await source.imageChunks(filename: name, for: record)
-                    try await target.saveImage(from: chunks, for: record, filename: name)
-                    report.pictures += 1
-                } catch let FileStorageError.imageNotFound(name, reason) {
-                    let finding = DamagedRecord(name: name, reason: "\(reason)")
-                    // The source's own list of damaged records may already contain the picture.
-                    if !report.damaged.contains(where: { $0.name.hasSuffix(name) }) { report.damaged.append(finding) }
-                }
+                try await report.copyPicture(name, of: record, from: source, to: target)
             }
             // The target may already have some of the pictures, in another order.
             if !record.images.isEmpty { try await target.updateRecord(record) }
@@ -65,5 +57,23 @@ public struct JournalCopy: Sendable {
         // A journal without tags needs no file of tags.
         if !tags.isEmpty { try await target.saveTags(tags + others) }
         return tags.count
+    }
+}
+
+extension JournalCopy.Report {
+    /// Copies a picture of a record. A missing picture is added to the damaged items.
+    mutating func copyPicture(
+        _ name: String, of record: TimeRecord, from source: any StreamingFileStorageService,
+        to target: any StreamingFileStorageService
+    ) async throws {
+        do {
+            let chunks = try await source.imageChunks(filename: name, for: record)
+            try await target.saveImage(from: chunks, for: record, filename: name)
+            pictures += 1
+        } catch let FileStorageError.imageNotFound(name, reason) {
+            // The source's own list of damaged records may already contain the picture.
+            guard !damaged.contains(where: { $0.name.hasSuffix(name) }) else { return }
+            damaged.append(DamagedRecord(name: name, reason: "\(reason)"))
+        }
     }
 }

@@ -21,7 +21,7 @@ struct CleanupRoutes: Sendable {
         parts.thumbnails?.forgetFailures()
         var response = parts.redirect(to: "/settings")
         // The browser has pictures of the cache too.
-        if let name = HTTPField.Name("Clear-Site-Data") { response.headers[name] = "\"cache\"" }
+        response.headers[.clearSiteData] = "\"cache\""
         return response
     }
 

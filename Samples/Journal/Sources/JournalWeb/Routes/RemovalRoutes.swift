@@ -30,7 +30,7 @@ struct RemovalRoutes: Sendable {
         var response = try await parts.page(
             "removed", title: content.title, at: "/settings", context: context, isLive: false, content: content)
         response.headers[.setCookie] = "\(Sessions.cookie)=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
-        if let name = HTTPField.Name("Clear-Site-Data") { response.headers[name] = "\"cache\"" }
+        response.headers[.clearSiteData] = "\"cache\""
         return response
     }
 }

@@ -117,7 +117,7 @@ struct ServiceRoutes: Sendable {
         response.headers[.setCookie] = parts.sessions.header(
             for: parts.sessions.newSession(isLoggedIn: parts.password == nil))
         // Thumbnails are kept without asking again. Nobody who uses the browser later should see them.
-        if let name = HTTPField.Name("Clear-Site-Data") { response.headers[name] = "\"cache\"" }
+        response.headers[.clearSiteData] = "\"cache\""
         return response
     }
 }

@@ -89,5 +89,6 @@ extension HTTPField.Name {
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
     static let fetchMode = HTTPField.Name("Sec-Fetch-Mode") ?? .origin
     static let fetchDestination = HTTPField.Name("Sec-Fetch-Dest") ?? .origin
+    static let clearSiteData = HTTPField.Name("Clear-Site-Data") ?? .origin
     static let formToken = HTTPField.Name("X-Journal-Token") ?? .origin
 }

@@ -93,9 +93,13 @@ enum JournalSecrets {
     ///
     /// - Throws: `SettingsError`.
     static func removeAll(_ settings: StorageRouter) async throws {
-        if try await settings.exists(.accessToken) { try await settings.remove(.accessToken) }
-        if try await settings.exists(.storageCredentials) { try await settings.remove(.storageCredentials) }
-        if try await settings.exists(.clientCertificate) { try await settings.remove(.clientCertificate) }
-        if try await settings.exists(.sessionSecret) { try await settings.remove(.sessionSecret) }
+        try await remove(.accessToken, from: settings)
+        try await remove(.storageCredentials, from: settings)
+        try await remove(.clientCertificate, from: settings)
+        try await remove(.sessionSecret, from: settings)
+    }
+
+    private static func remove<Value>(_ key: StorageKey<Value>, from settings: StorageRouter) async throws {
+        if try await settings.exists(key) { try await settings.remove(key) }
     }
 }

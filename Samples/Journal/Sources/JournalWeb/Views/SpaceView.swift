@@ -24,25 +24,25 @@ struct SpaceView: Sendable {
 
     init(_ snapshot: SettingsSnapshot, usage: CacheUsage?) {
         var unreadable: [String] = []
-        func value<Value>(_ key: StorageKey<Value>, or standard: Value) -> Value {
+        func value<Value>(_ key: StorageKey<Value>) -> Value? {
             do {
                 return try snapshot.get(key)
             } catch {
                 unreadable.append(key.name)
-                return standard
+                return key.defaultValue
             }
         }
         sizes = [
-            Size(name: "thumbnails", label: "Thumbnails", count: value(.thumbnailCacheSize, or: 10_000)),
-            Size(name: "images", label: "Previews", count: value(.imageCacheSize, or: 350)),
-            Size(name: "covers", label: "Covers of albums", count: value(.albumThumbnailCacheSize, or: 200)),
+            Size(name: "thumbnails", label: "Thumbnails", count: value(.thumbnailCacheSize) ?? 0),
+            Size(name: "images", label: "Previews", count: value(.imageCacheSize) ?? 0),
+            Size(name: "covers", label: "Covers of albums", count: value(.albumThumbnailCacheSize) ?? 0),
         ]
         keepsFavorites = SettingsView.Toggle(
-            "favorites", isOn: value(.cleanupKeepsFavorites, or: true), label: "Favourites stay on this device",
+            "favorites", isOn: value(.cleanupKeepsFavorites) ?? true, label: "Favourites stay on this device",
             hint: "Also when space is freed.")
-        types = value(.cleanupContentTypes, or: []).joined(separator: ", ")
-        days = value(.cleanupDays, or: 0)
-        let kept = value(.cleanupAlbums, or: [])
+        types = (value(.cleanupContentTypes) ?? []).joined(separator: ", ")
+        days = value(.cleanupDays) ?? 0
+        let kept = value(.cleanupAlbums) ?? []
         albums = "The pictures of \(Words.count(kept.count, one: "album", more: "albums")) stay on this device."
         cached = usage.map { usage in
             let disk = usage.kinds.values.map(\.disk)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JournalStorage
 import LFS
+import LFSStorage
 
 /// The command that fills a journal with demonstration data.
 struct DemoCommand: AsyncParsableCommand {
@@ -15,7 +16,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The number of pictures. They are spread over the records.")
     var pictures = 200
 
-    @Option(help: "The number of concurrent uploads to the storage.")
+    @Option(help: "The maximum number of concurrent uploads to the storage.")
     var uploads = 10
 
     @Flag(help: "Wait until all pictures are on the storage.")
@@ -37,10 +38,13 @@ struct DemoCommand: AsyncParsableCommand {
         guard records > 0 || pictures == 0 else { throw ValidationError("--pictures needs at least one record.") }
     }
 
-    func run() async throws {
+    func run() async throws { try await run { $0 } }
+
+    /// Runs the command on a wrapper of its storage.
+    func run(wrapping wrap: (any RemoteStorage) -> any RemoteStorage) async throws {
         let demo = DemoJournal(records: records, pictures: pictures, seed: seed, until: Date(), timeZone: .current)
         let waits = wait
-        try await target.open(uploads: uploads).use { journal in
+        try await target.open(uploads: uploads, wrapping: wrap).use { journal in
             try await demo.fill(journal)
             guard waits, let database = journal as? DatabaseStorageService else { return }
             let summary = try await database.lfs.waitForUploads()

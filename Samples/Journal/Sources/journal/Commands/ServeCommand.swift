@@ -115,11 +115,14 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger)
         // Check the conditions before the manager runs, so that no upload begins that has to wait.
         try await backup?.look()
+        // It reports no stop: after a removal the process serves again.
+        let notifier = ServiceManagerNotifier(logger: logger)
         let server = try await SecretsCommand.explaining {
             try await JournalServer(
                 journal, settings: settings, options: options, cache: cache, sync: sync, backup: backup
             ) { address in
                 Console.print("\(scheme)://\(address)/")
+                notifier.reportReady()
             }
         }
         var services: [any Service] = [journal.lfs]

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JournalStorage
 import LFS
+import LFSStorage
 
 /// The options of a journal in a database.
 struct DatabaseOptions: ParsableArguments {
@@ -42,11 +43,15 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter uploads: The number of concurrent uploads.
-    func open(uploads: Int = 10) async throws -> JournalSession {
+    /// - Parameters:
+    ///   - uploads: The maximum number of concurrent uploads.
+    ///   - wrap: A closure that returns the storage to use in place of the given one.
+    func open(
+        uploads: Int = 10, wrapping wrap: (any RemoteStorage) -> any RemoteStorage = { $0 }
+    ) async throws -> JournalSession {
         if let database, let storage {
             return try await JournalSession.database(
-                at: database, on: try StorageArgument(parsing: storage), secrets, uploads: uploads)
+                at: database, on: try StorageArgument(parsing: storage), secrets, uploads: uploads, wrapping: wrap)
         }
         return JournalSession.folder(folder ?? "")
     }

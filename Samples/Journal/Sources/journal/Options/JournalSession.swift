@@ -2,6 +2,7 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
+import LFSStorage
 import Logging
 
 /// A journal that is open for one command.
@@ -10,11 +11,12 @@ enum JournalSession {
     case folder(LocalFileStorageService)
 
     static func database(
-        at path: String, on storage: StorageArgument, _ secrets: SecretsOptions, uploads: Int = 10
+        at path: String, on storage: StorageArgument, _ secrets: SecretsOptions, uploads: Int = 10,
+        wrapping wrap: (any RemoteStorage) -> any RemoteStorage = { $0 }
     ) async throws -> JournalSession {
         let database = try await DatabaseStorageService.openDatabase(at: URL(filePath: path))
         let remote = try await storage.open { try await JournalSettings.open(database, secrets: secrets.folder()) }
-        var options = LFSOptions(storage: remote, maxExecutors: uploads)
+        var options = LFSOptions(storage: wrap(remote), maxExecutors: uploads)
         options.logger.logLevel = .error
         return .database(try await DatabaseStorageService.open(database, options: options))
     }

@@ -12,29 +12,9 @@ struct AccountCommandTests {
         return try await ChildProcess.run("journal", arguments: ["account"] + words + options, in: folder, input: input)
     }
 
-    private func withJournal(_ body: (URL) async throws -> Void) async throws {
-        try await withFolder { folder in
-            let arguments = [
-                "demo", "--records", "3", "--pictures", "0", "--database", "journal.sqlite", "--storage", "dir:a",
-            ]
-            let made = try await ChildProcess.run("journal", arguments: arguments, in: folder)
-            #expect(made.status == 0, "\(made)")
-            try await body(folder)
-        }
-    }
-
-    /// Returns the files below a folder that contain a text.
-    private func files(with text: String, in folder: URL) throws -> [String] {
-        let names = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String])
-        return names.filter { name in
-            let data = try? Data(contentsOf: folder.appending(path: name))
-            return data?.firstRange(of: Data(text.utf8)) != nil
-        }
-    }
-
     @Test("A login stores the server, and the token as a secret")
     func login() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             let result = try await run("login", "--server", Self.server, in: folder, input: Self.token + "\n")
             #expect(result.status == 0 && !result.output.contains(Self.token), "\(result)")
             #expect(try files(with: Self.token, in: folder) == [])
@@ -44,7 +24,7 @@ struct AccountCommandTests {
 
     @Test("A login without a token, or with a wrong server, stores nothing")
     func invalid() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             for (server, input) in [(Self.server, "\n"), (Self.server, "a b\n"), ("photos", Self.token + "\n")] {
                 let result = try await run("login", "--server", server, in: folder, input: input)
                 #expect(result.status == 64, "\(result)")
@@ -55,7 +35,7 @@ struct AccountCommandTests {
 
     @Test("A removal asks first, and leaves no record behind", arguments: ["logout", "reset"])
     func removed(_ command: String) async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             #expect(
                 try await run("login", "--server", Self.server, in: folder, input: Self.token + "\n").status == 0)
             let asked = try await run(command, in: folder)
@@ -67,6 +47,23 @@ struct AccountCommandTests {
             let database = ["--database", "journal.sqlite", "--storage", "dir:a"]
             let out = try await ChildProcess.run("journal", arguments: ["export", "copy"] + database, in: folder)
             #expect(out.status == 0 && out.output == "0 records, 0 pictures, 0 tags.\n", "\(out)")
+        }
+    }
+
+    @Test("A removal on a terminal follows the answer", arguments: ["logout", "reset"], [true, false])
+    func answered(_ command: String, isConfirmed: Bool) async throws {
+        try await withDemo { folder in
+            #expect(
+                try await run("login", "--server", Self.server, in: folder, input: Self.token + "\n").status == 0)
+            let terminal = #"script -qec "'$0' $*" /dev/null"#
+            let result = try await ChildProcess.run(
+                "journal", arguments: ["account", command, "--database", "journal.sqlite", "--secrets", "state"],
+                in: folder,
+                through: ["/bin/sh", "-c", "printf '\(isConfirmed ? "yes" : "no")\\n' | \(terminal)"])
+            #expect(result.output.contains("Type yes:"), "\(result.output)")
+            #expect(result.status == (isConfirmed ? 0 : 64))
+            #expect(result.output.contains("Nothing was removed.") != isConfirmed, "\(result.output)")
+            #expect(try files(with: Self.host, in: folder).isEmpty == isConfirmed)
         }
     }
 }

@@ -12,14 +12,21 @@ struct ChildProcess {
     let output = Pipe()
     private let messages: URL
 
-    init(_ name: String, arguments: [String], in folder: URL, input: String? = nil) throws {
+    /// Runs a command, or a wrapper command followed by the path of the command.
+    init(
+        _ name: String, arguments: [String], in folder: URL, input: String? = nil, through wrapper: [String] = [],
+        environment: [String: String] = [:]
+    ) throws {
         messages = folder.appending(path: ".messages-\(UUID().uuidString)")
         try Data().write(to: messages)
         // The package manager builds the command next to the test bundle.
-        process.executableURL = URL(filePath: ProcessInfo.processInfo.arguments[0])
-            .deletingLastPathComponent().appending(path: name)
-        process.arguments = arguments
+        let program = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+            .appending(path: name)
+        let words = wrapper + [program.path] + arguments
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
         process.currentDirectoryURL = folder
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
         if let input {
             // The input is a file, because a command that reads only a part of a pipe would block the writer.
             let file = folder.appending(path: ".input-\(UUID().uuidString)")
@@ -31,7 +38,16 @@ struct ChildProcess {
         }
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: messages)
-        try process.run()
+        try process.start()
+    }
+
+    /// Waits for the line with the address of a served journal, such as `http://127.0.0.1:8080/`.
+    ///
+    /// - Returns: The address without the slash at its end.
+    func address() async throws -> String {
+        let handle = output.fileHandleForReading
+        let line = try await blocking { String(decoding: handle.availableData, as: UTF8.self) }
+        return line.trimmingCharacters(in: CharacterSet(charactersIn: "/\n"))
     }
 
     /// Reads the output to its end, and returns it with the exit status.
@@ -46,15 +62,13 @@ struct ChildProcess {
     }
 
     static func run(
-        _ name: String, arguments: [String], in folder: URL, input: String? = nil
+        _ name: String, arguments: [String], in folder: URL, input: String? = nil, through wrapper: [String] = [],
+        environment: [String: String] = [:]
     ) async throws -> Result {
-        try await blocking { try ChildProcess(name, arguments: arguments, in: folder, input: input).wait() }
-    }
-}
-
-/// Runs a blocking call outside of Swift's own threads.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(with: Swift.Result(catching: body)) }
+        try await blocking {
+            try ChildProcess(
+                name, arguments: arguments, in: folder, input: input, through: wrapper, environment: environment
+            ).wait()
+        }
     }
 }

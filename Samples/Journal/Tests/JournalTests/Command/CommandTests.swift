@@ -31,7 +31,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A demo with 50 uploads at a time ends when all pictures are on the storage")
+    @Test("A demo that waits ends when all pictures are on the storage")
     func populated() async throws {
         try await withFolder { folder in
             let arguments = [

@@ -10,31 +10,9 @@ struct SecretsCommandTests {
         try await ChildProcess.run("journal", arguments: ["secrets", command] + Self.options, in: folder, input: input)
     }
 
-    private func withJournal(_ body: (URL) async throws -> Void) async throws {
-        try await withFolder { folder in
-            let made = try await ChildProcess.run(
-                "journal",
-                arguments: [
-                    "demo", "--records", "1", "--pictures", "0", "--database", "journal.sqlite", "--storage", "dir:a",
-                ],
-                in: folder)
-            #expect(made.status == 0, "\(made)")
-            try await body(folder)
-        }
-    }
-
-    /// Returns the files below a folder that contain a text.
-    private func files(with text: String, in folder: URL) throws -> [String] {
-        let names = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String])
-        return names.filter { name in
-            let data = try? Data(contentsOf: folder.appending(path: name))
-            return data?.firstRange(of: Data(text.utf8)) != nil
-        }
-    }
-
     @Test("Keys of a bucket are stored encrypted, never shown, and removed on request")
     func kept() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             #expect(
                 try await run("show", in: folder).output
                     == "Credentials of the bucket: none\nClient certificate: none\n")
@@ -56,7 +34,7 @@ struct SecretsCommandTests {
 
     @Test("A client certificate is stored encrypted, and removed on request")
     func certificate() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             let pem = "-----BEGIN CERTIFICATE-----\n\(Self.secret)\n-----BEGIN PRIVATE KEY-----\n"
             let file = folder.appending(path: "client.pem")
             try Data(pem.utf8).write(to: file)
@@ -75,7 +53,7 @@ struct SecretsCommandTests {
 
     @Test("A file without a private key, and one that is too large, are not stored")
     func invalidCertificates() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             let large = "-----BEGIN PRIVATE KEY-----\n" + String(repeating: "A", count: 5_000)
             for (text, status) in [("-----BEGIN CERTIFICATE-----\n", Int32(64)), ("", 64), (large, 1)] {
                 try Data(text.utf8).write(to: folder.appending(path: "client.pem"))
@@ -89,7 +67,7 @@ struct SecretsCommandTests {
 
     @Test("Invalid keys of a bucket are refused, not stored", arguments: ["", "AKID\n", "AKID\na b\n", "A KID\nx\n"])
     func wrong(_ input: String) async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             let result = try await run("set-storage", in: folder, input: input)
             #expect(result.status == 64 && result.messages.contains("each on a line of its own"), "\(result)")
             #expect(
@@ -100,7 +78,7 @@ struct SecretsCommandTests {
 
     @Test("A secrets folder that others can write to is refused with the fix")
     func unsafe() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             let state = folder.appending(path: "state")
             try FileManager.default.createDirectory(at: state, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: state.path)
@@ -112,7 +90,7 @@ struct SecretsCommandTests {
 
     @Test("Lost secrets are an error with advice, and are not replaced")
     func gone() async throws {
-        try await withJournal { folder in
+        try await withDemo { folder in
             #expect(try await run("set-storage", in: folder, input: "AKID\n\(Self.secret)\n").status == 0)
             try FileManager.default.removeItem(at: folder.appending(path: "state"))
             // Without the certificate option, the command would stop after it has read the secrets, for another reason.

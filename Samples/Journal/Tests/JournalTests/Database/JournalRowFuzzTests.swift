@@ -31,6 +31,9 @@ struct JournalRowFuzzTests {
     }
 
     private func prepare(_ database: DatabaseStorageService) async throws -> TimeRecord {
+        // Otherwise the uploads may be done before the values are written, and no job is left to write to. The journal
+        // is opened again at the end, and uploads then.
+        try await database.lfs.pause()
         var record = try record("2026-03-01T10:00:00Z", end: "2026-03-01T11:00:00Z")
         let tags = [Tag(name: "A"), Tag(name: "B")]
         try await database.saveTags(tags)

@@ -153,28 +153,66 @@ struct FolderMirrorTests {
         }
     }
 
+    /// Serves a journal folder with a record until the body ends. Returns the journal.
+    private func serve(
+        in folder: URL, _ body: (LocalFileStorageService, _ address: String) async throws -> Void
+    ) async throws -> LocalFileStorageService {
+        let files = LocalFileStorageService(folder: folder.appending(path: "journal"))
+        try await files.saveRecord(try record(0))
+        let arguments = [
+            "serve", "--folder", "journal", "--storage", "dir:remote", "--secrets", "state", "--listen",
+            "127.0.0.1:0",
+        ]
+        let child = try ChildProcess("journal", arguments: arguments, in: folder)
+        defer { if child.process.isRunning { child.process.terminate() } }
+        try await body(files, try await child.address())
+        #expect(child.process.isRunning)
+        child.process.terminate()
+        let ended = try child.wait()
+        #expect(ended.status == 0, "\(ended)")
+        return files
+    }
+
     @Test("A served folder has a working database with its records")
     func served() async throws {
         try await withFolder { folder in
-            let files = LocalFileStorageService(folder: folder.appending(path: "journal"))
-            try await files.saveRecord(try record(0))
-            let arguments = [
-                "serve", "--folder", "journal", "--storage", "dir:remote", "--secrets", "state", "--listen",
-                "127.0.0.1:0",
-            ]
-            let (line, ended) = try await blocking {
-                let child = try ChildProcess("journal", arguments: arguments, in: folder)
-                let line = String(decoding: child.output.fileHandleForReading.availableData, as: UTF8.self)
-                child.process.terminate()
-                return (line, try child.wait())
-            }
-            #expect(line.hasPrefix("http://127.0.0.1:"), "\(ended)")
-            #expect(ended.status == 0, "\(ended)")
+            let files = try await serve(in: folder) { _, address in #expect(address.hasPrefix("http://127.0.0.1:")) }
             let database = try await DatabaseStorageService.open(
                 at: files.folder.appending(path: ".journal/journal.sqlite"),
                 options: LFSOptions(storage: InMemoryStorage()))
             #expect(try await database.loadAllRecords() == (try await files.loadAllRecords()))
             try await database.close()
+        }
+    }
+
+    @Test("A served folder gets a new record while the server runs")
+    func servedChange() async throws {
+        try await withFolder { folder in
+            _ = try await serve(in: folder) { files, address in
+                let session = try await BrowserSession(with: address)
+                #expect(try await session.post("/records", form: "comment=A+walk").status == 200)
+                var comments: Set<String> = []
+                while comments.count < 2 {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                    await files.invalidateCache()
+                    comments = Set(try await files.loadAllRecords().map(\.comment))
+                }
+                #expect(comments == ["Record 0", "A walk"])
+            }
+        }
+    }
+
+    @Test("A served folder offers no removal")
+    func noRemoval() async throws {
+        try await withFolder { folder in
+            _ = try await serve(in: folder) { _, address in
+                let session = try await BrowserSession(with: address)
+                let page = try await session.get("/settings")
+                #expect(page.status == 200 && !page.text.contains("Full reset</button>"))
+                let form = "what=everything&lost=0&sure=yes"
+                #expect(try await session.post("/settings/remove", form: form).status == 404)
+            }
         }
     }
 }

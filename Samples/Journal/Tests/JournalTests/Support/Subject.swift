@@ -167,3 +167,24 @@ func withFolder(_ body: (URL) async throws -> Void) async throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try await body(folder)
 }
+
+/// Runs the body with a folder that has `journal.sqlite`, a journal with three records and no pictures.
+func withDemo(_ body: (URL) async throws -> Void) async throws {
+    try await withFolder { folder in
+        let arguments = [
+            "demo", "--records", "3", "--pictures", "0", "--database", "journal.sqlite", "--storage", "dir:a",
+        ]
+        let made = try await ChildProcess.run("journal", arguments: arguments, in: folder)
+        #expect(made.status == 0, "\(made)")
+        try await body(folder)
+    }
+}
+
+/// Returns the files below a folder that contain a text.
+func files(with text: String, in folder: URL) throws -> [String] {
+    let names = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String])
+    return names.filter { name in
+        let data = try? Data(contentsOf: folder.appending(path: name))
+        return data?.firstRange(of: Data(text.utf8)) != nil
+    }
+}

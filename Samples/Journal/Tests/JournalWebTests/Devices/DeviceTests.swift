@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import GRDB
 import JournalStorage
@@ -5,9 +6,11 @@ import LFS
 import LFSSettings
 import LFSStorage
 import LFSSync
+import Logging
 import Testing
 
 @testable import JournalWeb
+@testable import journal
 
 @Suite("Two devices of one account", .timeLimit(.minutes(10)))
 struct DeviceTests {
@@ -34,6 +37,32 @@ struct DeviceTests {
             #expect(try await two.post("/albums/add", fields: put).status == 303)
             try await one.shows("/albums/\(album.id.uuidString.lowercased())", text: "badge remote")
             #expect(try await one.journal.loadAssets(inAlbum: album.id).count == 1)
+        }
+    }
+
+    @Test("Without --sync, a journal syncs with the server or the endpoint of its login", arguments: [false, true])
+    func login(hasEndpoint: Bool) async throws {
+        try await withStand { stand in
+            try await stand.device("one") { one in
+                let token = try await stand.token("ann")
+                try await withWeb { two in
+                    // The endpoint takes precedence over the server, which does not exist then.
+                    let server = try #require(URL(string: hasEndpoint ? "https://journal.example" : stand.url))
+                    try await AccountSettings.logIn(
+                        server: server, endpoint: hasEndpoint ? URL(string: stand.url) : nil, token: token,
+                        two.settings)
+                    let arguments = try SyncArguments.parse([])
+                    let logger = Logger(label: "test") { _ in LogBook() }
+                    let sync = try #require(
+                        try await arguments.open(two.journal, settings: two.settings, logger: logger))
+                    _ = try await one.visiting().record("A walk")
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { try await sync.run() }
+                        try await two.visiting().shows("/timeline", text: "A walk")
+                        group.cancelAll()
+                    }
+                }
+            }
         }
     }
 

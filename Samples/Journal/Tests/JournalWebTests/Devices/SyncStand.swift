@@ -162,13 +162,6 @@ extension WebSubject {
 
     /// Waits until a page contains a text. It checks the page again after each event for open pages.
     func shows(_ path: String, text: String) async throws {
-        let events = try RawConnection(port: address.port)
-        events.send(Data("GET /events HTTP/1.1\r\nHost: \(address)\r\nCookie: \(cookie)\r\n\r\n".utf8))
-        while true {
-            // The first event shows that all later changes are sent.
-            guard try await blocking({ try events.read() }) != nil else { break }
-            if try await get(path).text.contains(text) { return }
-        }
-        Issue.record("The stream of events has ended, and \(path) has never said '\(text)'.")
+        try await address.wait(for: text, cookie: cookie) { try await get(path).text }
     }
 }

@@ -114,14 +114,20 @@ struct PageTests {
         }
     }
 
-    @Test("An album shows each of its pictures once")
-    func albums() async throws {
+    /// Runs a body with the id of a picture that was uploaded to a record.
+    private func withPicture(_ body: (WebSubject, String) async throws -> Void) async throws {
         try await withWeb { subject in
             let web = try await subject.visiting()
             let record = try await web.record()
             #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
             let image = try #require(try await web.journal.loadRecord(record.id).images.first)
-            let picture = try await web.file(image, of: record)
+            try await body(web, try await web.file(image, of: record))
+        }
+    }
+
+    @Test("An album shows each of its pictures once")
+    func albums() async throws {
+        try await withPicture { web, picture in
             #expect(try await web.post("/albums", fields: [("name", "Best \"́ of")]).status == 303)
             let album = try #require(try await web.journal.loadAlbums(of: "me").first)
             let id = album.id.uuidString.lowercased()
@@ -147,12 +153,7 @@ struct PageTests {
 
     @Test("A picture of an album is a favourite until its mark is removed")
     func favorites() async throws {
-        try await withWeb { subject in
-            let web = try await subject.visiting()
-            let record = try await web.record()
-            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
-            let image = try #require(try await web.journal.loadRecord(record.id).images.first)
-            let picture = try await web.file(image, of: record)
+        try await withPicture { web, picture in
             #expect(try await web.post("/albums", fields: [("name", "Summer")]).status == 303)
             let id = try #require(try await web.journal.loadAlbums(of: "me").first).id
             let path = "/albums/\(id.uuidString.lowercased())"

@@ -15,7 +15,7 @@ struct ReplySizeTests {
             process.arguments = ["-dc"]
             process.standardInput = input
             process.standardOutput = output
-            try process.run()
+            try process.start()
             try input.fileHandleForWriting.write(contentsOf: data)
             try input.fileHandleForWriting.close()
             let result = try output.fileHandleForReading.readToEnd() ?? Data()

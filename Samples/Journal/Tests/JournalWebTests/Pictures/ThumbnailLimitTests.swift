@@ -90,13 +90,6 @@ struct ThumbnailLimitTests {
         }
     }
 
-    private func withFolder(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "thumbnails-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-        try await body(folder)
-    }
-
     /// Returns a PNG with a size but without pixels: header, an empty `IDAT` and the end.
     private static func png(_ width: UInt32, height: UInt32) -> Data {
         let sides = [width, height].flatMap { side in withUnsafeBytes(of: side.bigEndian) { Array($0) } }

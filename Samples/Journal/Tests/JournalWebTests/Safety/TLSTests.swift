@@ -79,7 +79,7 @@ struct TLSTests {
         process.standardError = FileHandle.nullDevice
         let (ends, ended) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in ended.finish() }
-        try process.run()
+        try process.start()
         for await _ in ends {}
         // The output fits into the pipe's buffer.
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

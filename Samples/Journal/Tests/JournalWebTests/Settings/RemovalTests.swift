@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import GRDB
 import JournalStorage
@@ -6,9 +7,12 @@ import LFSBackup
 import LFSCache
 import LFSSettings
 import LFSStorage
+import LFSSync
+import Logging
 import Testing
 
 @testable import JournalWeb
+@testable import journal
 
 @Suite("Log out and full reset", .timeLimit(.minutes(10)))
 struct RemovalTests {
@@ -22,13 +26,6 @@ struct RemovalTests {
             let data = try? Data(contentsOf: folder.appending(path: name))
             return data?.firstRange(of: Data(Self.sentinel.utf8)) != nil
         }.sorted()
-    }
-
-    private func withFolder(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "journal-removal-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-        try await body(folder)
     }
 
     private func secrets(_ folder: URL) throws -> SecretsFolder {
@@ -118,6 +115,61 @@ struct RemovalTests {
             #expect(try await settings.get(.accessToken) == Self.sentinel)
             try await settings.stop()
             try pool.close()
+        }
+    }
+
+    /// Logs an account in on the journal of a folder, adds a record, and exchanges all rows with the server.
+    ///
+    /// - Returns: The texts of the journal's records.
+    private func session(
+        of account: String, adding comment: String, in folder: URL, on stand: SyncStand
+    ) async throws -> Set<String> {
+        let journal = try await DatabaseStorageService.open(
+            at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: stand.storage))
+        let settings = try await JournalSettings.open(journal.database, secrets: secrets(folder))
+        let server = try #require(URL(string: stand.url))
+        try await AccountSettings.logIn(
+            server: server, endpoint: nil, token: try await stand.token(account), settings)
+        try await journal.saveRecord(
+            TimeRecord(start: Date(timeIntervalSince1970: 1_770_000_000), timeZone: .gmt, comment: comment))
+        let logger = Logger(label: "test") { _ in LogBook() }
+        let sync = try #require(
+            try await SyncArguments.parse([]).open(journal, settings: settings, logger: logger))
+        let changes = sync.changes()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await sync.run() }
+            for await _ in changes where sync.state.wholeAt != nil { break }
+            try Task.checkCancellation()
+            group.cancelAll()
+        }
+        let pending = try await journal.database.read { try SyncReport.fetch($0)?.pending }
+        #expect(pending == 0)
+        let comments = Set(try await journal.loadAllRecords().map(\.comment))
+        try await settings.stop()
+        try await journal.close()
+        return comments
+    }
+
+    @Test("After a log out, another account has only its own records on the device")
+    func otherAccount() async throws {
+        try await withStand { stand in
+            try await withFolder { folder in
+                try await stand.device("two", account: "bob") { bob in
+                    _ = try await bob.record("Bob's other device")
+                    try await bob.visiting().shows("/storage", text: "Pending</dt><dd>0 changes")
+                }
+                let ann = try await session(of: "ann", adding: Self.sentinel, in: folder, on: stand)
+                #expect(ann == [Self.sentinel])
+                try await remove(.account, in: folder) { #expect($0 == 0) }
+                #expect(try found(in: folder) == [])
+                let bob = try await session(of: "bob", adding: "Bob's record", in: folder, on: stand)
+                #expect(bob == ["Bob's other device", "Bob's record"])
+                #expect(try found(in: folder) == [])
+                try await stand.device("three", account: "ann") { ann in
+                    try await ann.until { try await !$0.journal.loadAllRecords().isEmpty }
+                    #expect(try await ann.journal.loadAllRecords().map(\.comment) == [Self.sentinel])
+                }
+            }
         }
     }
 

@@ -44,11 +44,13 @@ struct SpaceSettingsTests {
     @Test(
         "A changed size of a cache takes effect without a restart",
         arguments: [
-            ("thumbnails", CacheKind.thumbnails), ("images", .previews), ("covers", .albumCovers),
+            ("thumbnails", CacheKind.thumbnails, 10_000), ("images", .previews, 350), ("covers", .albumCovers, 200),
         ])
-    func sizes(name: String, kind: CacheKind) async throws {
+    func sizes(name: String, kind: CacheKind, standard: Int) async throws {
         try await withWeb(makesThumbnails: true) { subject in
             let web = try await subject.visiting("/settings")
+            let field = "name=\"\(name)\" min=\"0\" max=\"100000\" value="
+            #expect(try await web.get("/settings").text.contains("\(field)\"\(standard)\""))
             let cache = try #require(web.cache)
             for number in 0..<40 { await cache.store(Data([1]), for: CacheKey(kind, name: "\(number)")) }
             #expect(await cache.usage().kinds[kind]?.disk.count == 40)
@@ -59,8 +61,7 @@ struct SpaceSettingsTests {
             }
             for number in 40..<80 { await cache.store(Data([1]), for: CacheKey(kind, name: "\(number)")) }
             #expect(await cache.usage().kinds[kind]?.disk.count ?? 0 <= 10)
-            #expect(
-                try await web.get("/settings").text.contains("name=\"\(name)\" min=\"0\" max=\"100000\" value=\"10\""))
+            #expect(try await web.get("/settings").text.contains("\(field)\"10\""))
         }
     }
 

@@ -171,3 +171,11 @@ func withWeb(
         try result.get()
     }
 }
+
+/// Runs the body with a temporary folder.
+func withFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "journal-web-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    try await body(folder)
+}

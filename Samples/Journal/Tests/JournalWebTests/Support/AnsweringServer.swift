@@ -1,0 +1,1 @@
+../../../../Uploader/Tests/UploaderTests/AnsweringServer.swift

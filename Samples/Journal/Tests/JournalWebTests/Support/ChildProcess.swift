@@ -1,0 +1,1 @@
+../../JournalTests/Command/ChildProcess.swift

@@ -1,0 +1,1 @@
+../../../../../Tests/Sync/LFSSyncTests/TLSProxy.swift
