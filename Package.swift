@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSCache", targets: ["LFSCache"]),
         .library(name: "LFSBackup", targets: ["LFSBackup"]),
+        .library(name: "LFSBackground", targets: ["LFSBackground"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSSettings", targets: ["LFSSettings"]),
@@ -67,7 +68,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
-    // The order is the way of the data, read from below: an arrow that is not here does not exist.
+    // A target depends only on targets above it.
     targets: [
         // Processors' instructions for checksums, which Swift has no name for.
         .target(name: "CChecksum"),
@@ -132,10 +133,16 @@ let package = Package(
             name: "LFSSettings",
             dependencies: ["LFSDatabase", "LFSFiles", "LFSStorage", "LFSSystem", crypto, grdb, logging],
             resources: [privacyManifest]),
-        // Folders and photo libraries, and when their uploads may begin.
+        // Folders, and when their uploads may begin.
         .target(
             name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb],
             resources: [privacyManifest]),
+        // Uploads that continue while the app does not run.
+        .target(
+            name: "LFSBackground",
+            dependencies: [
+                "LFS", "LFSHTTPStorage", "LFSTransfer", "LFSFiles", "LFSDatabase", "LFSStorage", "LFSSystem", logging,
+            ]),
         .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
         // libsecret is loaded when it is needed: with a library of the system SwiftPM looks for it for every app that
         // uses this package, and warns.
@@ -147,7 +154,9 @@ let package = Package(
             ]),
 
         // Conformance suites and named faults, for the tests of an app too.
-        .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
+        .target(
+            name: "LFSTesting",
+            dependencies: ["LFSBackground", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem"]),
 
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSStorage", "LFSTransfer", "LFS"],
@@ -237,15 +246,23 @@ let package = Package(
                 grdb,
             ]),
         .testTarget(
+            name: "LFSBackgroundTests",
+            dependencies: [
+                "LFSBackground", "LFS", "LFSHTTPStorage", "LFSHTTP", "LFSSignedURL", "LFSSigningServer", "LFSWire",
+                "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", grdb,
+            ]),
+        .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "LFS", "LFSS3", "LFSSigningServer", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings",
                 "LFSPassphrase",
-                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSCache", "LFSTesting", grdb, crypto,
+                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSBackground", "LFSCache", "LFSTesting", grdb,
+                crypto,
             ]),
     ])
 
-/// The folders of `Sources`, which show the families of products. Those of `Tests` mirror them.
+/// The folders of `Sources`, which show the families of products. Those of `Tests` mirror them. A target that is not
+/// listed here has no folder.
 let families = [
     "Core": ["CChecksum", "CLinux", "LFSSystem", "LFSStorage", "LFSFiles", "LFSTransfer", "LFSDatabase", "LFS"],
     "HTTP": ["LFSHTTP", "CCurl", "LFSCurl", "LFSURLSession", "LFSHTTPStorage"],
@@ -253,7 +270,7 @@ let families = [
     "Sync": ["LFSWire", "LFSSync"],
     "Server": ["LFSSigningServer", "LFSSyncServer"],
     "Settings": ["LFSSettings", "LFSPassphrase", "LFSSecretService", "CSecret"],
-    "More": ["LFSCache", "LFSBackup", "LFSTesting"],
+    "More": ["LFSCache", "LFSBackup", "LFSBackground", "LFSTesting"],
 ]
 for (family, names) in families {
     for target in package.targets {

@@ -50,7 +50,7 @@ struct OwnTablesTests {
         process.arguments = line.split(separator: " ").map(String.init)
         process.currentDirectoryURL = folder
         process.standardOutput = output
-        try process.run()
+        try process.start()
         return (process, output.fileHandleForReading)
     }
 

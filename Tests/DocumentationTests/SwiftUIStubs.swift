@@ -78,6 +78,10 @@ struct Button: LeafView {
     }
 }
 
+struct BorderlessButtonStyle {
+    static let borderless = BorderlessButtonStyle()
+}
+
 struct Image: LeafView {
     let image: UIImage
 
@@ -102,13 +106,18 @@ struct PhotosPicker: LeafView {
     let title: String
     let selection: Binding<PhotosPickerItem?>
 
-    init(_ title: String, selection: Binding<PhotosPickerItem?>, matching: Filter) {
+    init(
+        _ title: String, selection: Binding<PhotosPickerItem?>, matching: Filter,
+        preferredItemEncoding: PhotosPickerItem.EncodingDisambiguationPolicy
+    ) {
         self.title = title
         self.selection = selection
     }
 }
 
 struct PhotosPickerItem: Hashable, Sendable {
+    enum EncodingDisambiguationPolicy { case compatible }
+
     func loadTransferable<Value: Sendable>(type: Value.Type) async throws -> Value? { nil }
 }
 
@@ -139,6 +148,7 @@ struct Binding<Value> {
 }
 
 extension View {
+    func buttonStyle(_ style: BorderlessButtonStyle) -> some View { self }
     func task(_ action: @escaping @MainActor () async -> Void) -> some View { self }
     func task<ID: Equatable>(id: ID, _ action: @escaping @MainActor () async -> Void) -> some View { self }
 }

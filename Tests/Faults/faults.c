@@ -17,6 +17,15 @@
 //   LFS_FAULT_OWNER      the user who owns all files below LFS_FAULT_ROOT, as on a mount that stores no owners
 //
 //   LFS_FAULT_THREADS    how many threads the process may have: more cannot be made
+//
+// Calls for one file, from the start. `status` is fstat() of the open file.
+//
+//   LFS_FAULT_FILE       the last name in the path of the file
+//   LFS_FAULT_CALL       open, read or status
+//   LFS_FAULT_FROM       the first of these calls that is affected, and
+//   LFS_FAULT_COUNT      how many are; without it all later ones
+//   LFS_FAULT_ERRNO      their error, or
+//   LFS_FAULT_COMMAND    a shell command that runs before the first of them. $PPID is this process.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -70,6 +79,35 @@ static int is_unreadable(int file) {
     return found;
 }
 
+// Whether this call for the one file fails. Runs the command before the first affected call. Keeps errno otherwise.
+static int fails(const char *call, int file, const char *path) {
+    static long calls;
+    const char *name = getenv("LFS_FAULT_FILE"), *wanted = getenv("LFS_FAULT_CALL"), *from = getenv("LFS_FAULT_FROM");
+    if (!name || !wanted || !from || strcmp(call, wanted)) return 0;
+    int before = errno;
+    char link[64], open_path[4096];
+    if (!path) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+        ssize_t length = readlink(link, open_path, sizeof open_path - 1);
+        open_path[length < 0 ? 0 : length] = 0, path = open_path;
+    }
+    const char *slash = strrchr(path, '/');
+    // The system adds " (deleted)" to the path of a removed file.
+    int is_other = strncmp(slash ? slash + 1 : path, name, strlen(name));
+    errno = before;
+    if (is_other) return 0;
+    long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST), first = atol(from);
+    const char *most = getenv("LFS_FAULT_COUNT"), *code = getenv("LFS_FAULT_ERRNO");
+    if (number < first || (most && number >= first + atol(most))) return 0;
+    if (number == first && getenv("LFS_FAULT_COMMAND")) {
+        if (system("exec env -u LD_PRELOAD sh -c \"$LFS_FAULT_COMMAND\"") != 0) abort();
+        errno = before;
+    }
+    if (!code) return 0;
+    errno = atoi(code);
+    return 1;
+}
+
 long faults_count(void) { return count; }
 long faults_fired(void) { return fired; }
 
@@ -104,7 +142,8 @@ static int strikes(enum operation operation, int folder, const char *name) {
         va_list arguments;                                                          \
         va_start(arguments, flags), mode = va_arg(arguments, int), va_end(arguments); \
     }                                                                               \
-    if ((!is_kill || flags & O_CREAT) && strikes(OPENING, folder, path)) return -1;
+    if ((!is_kill || flags & O_CREAT) && strikes(OPENING, folder, path)) return -1; \
+    if (fails("open", folder, path)) return -1;
 
 int open(const char *path, int flags, ...) {
     OPENS(open, open, AT_FDCWD, path)
@@ -138,13 +177,13 @@ ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t offset) {
     WRITES(REAL(pwrite64)(file, bytes, size, offset))
 }
 ssize_t read(int file, void *bytes, size_t size) {
-    return is_unreadable(file) || strikes(READING, file, NULL) ? -1 : REAL(read)(file, bytes, size);
+    return is_unreadable(file) || strikes(READING, file, NULL) || fails("read", file, NULL) ? -1 : REAL(read)(file, bytes, size);
 }
 ssize_t pread(int file, void *bytes, size_t size, off_t offset) {
-    return is_unreadable(file) || strikes(READING, file, NULL) ? -1 : REAL(pread)(file, bytes, size, offset);
+    return is_unreadable(file) || strikes(READING, file, NULL) || fails("read", file, NULL) ? -1 : REAL(pread)(file, bytes, size, offset);
 }
 ssize_t pread64(int file, void *bytes, size_t size, off64_t offset) {
-    return is_unreadable(file) || strikes(READING, file, NULL) ? -1 : REAL(pread64)(file, bytes, size, offset);
+    return is_unreadable(file) || strikes(READING, file, NULL) || fails("read", file, NULL) ? -1 : REAL(pread64)(file, bytes, size, offset);
 }
 int ftruncate(int file, off_t length) { return !is_short && strikes(WRITING, file, NULL) ? -1 : REAL(ftruncate)(file, length); }
 int ftruncate64(int file, off64_t length) {
@@ -177,7 +216,9 @@ int stat(const char *path, struct stat *status) {
 int lstat(const char *path, struct stat *status) {
     return with_owner(REAL(lstat)(path, status), AT_FDCWD, path, status);
 }
-int fstat(int file, struct stat *status) { return with_owner(REAL(fstat)(file, status), file, NULL, status); }
+int fstat(int file, struct stat *status) {
+    return fails("status", file, NULL) ? -1 : with_owner(REAL(fstat)(file, status), file, NULL, status);
+}
 int fstatat(int folder, const char *path, struct stat *status, int flags) {
     return with_owner(REAL(fstatat)(folder, path, status, flags), folder, path, status);
 }

@@ -76,7 +76,7 @@ package struct TestAuthority: Sendable {
         process.arguments = ["openssl"] + arguments
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw CocoaError(.executableRuntimeMismatch) }
     }

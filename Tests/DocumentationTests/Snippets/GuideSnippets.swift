@@ -292,7 +292,7 @@ func send(_ file: FileHandle, of key: ObjectKey, into sink: DownloadSink) throws
 // end
 
 // snippet
-@Suite("The storage keeps the contract")
+@Suite("The storage meets the requirements")
 struct MyStorageTests {
     @Test(arguments: StorageConformance.checks)
     func conforms(_ check: StorageCheck) async throws {

@@ -62,7 +62,7 @@ struct OwnTables {
                 try db.execute(
                     sql: "INSERT INTO photo (id, takenAt, fileID) VALUES (?, ?, ?)",
                     arguments: [UUID().uuidString, Int(Date().timeIntervalSince1970), id])
-                // Two devices that put one file into one album make one row, and equal positions are no error.
+                // Two devices that put one file into one album make one row, and equal positions are allowed.
                 let sql = """
                     INSERT INTO album_file (id, albumID, fileID, position)
                     SELECT ?1 || '_' || ?2, ?1, ?2, ifnull(max(position), -1) + 1 FROM album_file WHERE albumID = ?1

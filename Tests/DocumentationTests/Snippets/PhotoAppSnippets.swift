@@ -6,13 +6,14 @@ import LFSStorage
 #if canImport(UIKit)
 import PhotosUI
 import SwiftUI
+import UIKit
 #endif
 
 enum PhotoApp {
     // snippet
     struct Photo: Codable, FetchableRecord, PersistableRecord {
         var id = UUID().uuidString
-        var title: String
+        var number: Int
         /// The id of the file's row. The bytes are not in this table.
         var fileId: FileData.ID
 
@@ -33,6 +34,13 @@ enum PhotoApp {
         let database: DatabasePool
         let lfs: LFSManager
 
+        /// The library of the app. The first use opens it, and all windows share it.
+        static let shared = Task {
+            try await open(
+                in: FileManager.default.url(
+                    for: .documentDirectory, in: .userDomainMask, appropriateFor: nil, create: true))
+        }
+
         static func open(in folder: URL) async throws -> PhotoLibrary {
             let database = try DatabasePool(path: folder.appendingPathComponent("photos.sqlite").path)
             var migrator = DatabaseMigrator()
@@ -40,7 +48,7 @@ enum PhotoApp {
             migrator.registerMigration("photos") { db in
                 try db.create(table: "photo") { table in
                     table.primaryKey("id", .text)
-                    table.column("title", .text).notNull()
+                    table.column("number", .integer).notNull()
                     table.column("fileId", .text).notNull().references("lfs_file")
                 }
                 // A photo that is deleted takes its file with it.
@@ -53,11 +61,12 @@ enum PhotoApp {
             return PhotoLibrary(database: database, lfs: lfs)
         }
 
-        func add(_ image: Data, title: String) async throws {
-            try await lfs.withFile(from: .bytes(image).named("\(title).jpg", contentType: "image/jpeg")) { file in
+        func add(_ image: Data) async throws {
+            try await lfs.withFile(from: .bytes(image)) { file in
                 try await database.write { db in
                     try file.insert(db)
-                    try Photo(title: title, fileId: file.id).insert(db)
+                    let last = try Photo.select(max(Column("number")), as: Int.self).fetchOne(db) ?? 0
+                    try Photo(number: last + 1, fileId: file.id).insert(db)
                 }
             }
         }
@@ -68,7 +77,7 @@ enum PhotoApp {
 
         func photos() -> AsyncValueObservation<[PhotoInfo]> {
             ValueObservation.tracking { db in
-                try Photo.including(required: Photo.file).order(Column("title"))
+                try Photo.including(required: Photo.file).order(Column("number"))
                     .asRequest(of: PhotoInfo.self).fetchAll(db)
             }.values(in: database)
         }
@@ -90,9 +99,7 @@ enum PhotoApp {
             }
             .task {
                 do {
-                    let folder = try FileManager.default.url(
-                        for: .documentDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
-                    library = try await PhotoLibrary.open(in: folder)
+                    library = try await PhotoLibrary.shared.value
                 } catch {
                     problem = error.localizedDescription
                 }
@@ -110,7 +117,8 @@ enum PhotoApp {
 
         var body: some View {
             VStack {
-                PhotosPicker("Add a photo", selection: $picked, matching: .images)
+                PhotosPicker(
+                    "Add a photo", selection: $picked, matching: .images, preferredItemEncoding: .compatible)
                 Text(problem ?? "Photos: \(photos.count)")
                 List(photos) { info in
                     PhotoRow(info: info, library: library)
@@ -124,12 +132,15 @@ enum PhotoApp {
                 }
             }
             .task(id: picked) {
+                guard let item = picked else { return }
+                problem = nil
                 do {
-                    guard let image = try await picked?.loadTransferable(type: Data.self) else { return }
-                    try await library.add(image, title: "Photo \(photos.count + 1)")
+                    if let image = try await item.loadTransferable(type: Data.self) { try await library.add(image) }
                 } catch {
                     problem = error.localizedDescription
                 }
+                // The next choice is a change, even if it is the same photo.
+                if picked == item { picked = nil }
             }
         }
     }
@@ -147,15 +158,19 @@ enum PhotoApp {
                 if let image {
                     Image(uiImage: image).resizable().scaledToFit()
                 }
-                Text("\(info.photo.title): \(info.file.status == .remote ? "uploaded" : "uploading…")")
+                Text("Photo \(info.photo.number): \(info.file.status == .remote ? "uploaded" : "uploading…")")
                 Text(problem ?? "")
                 Button("Delete") {
                     Task {
+                        problem = nil
                         do { try await library.delete(info.photo) } catch { problem = error.localizedDescription }
                     }
                 }
+                // In a list, a button of the default style reacts to a tap anywhere in its row.
+                .buttonStyle(.borderless)
             }
             .task(id: info.id) {
+                problem = nil
                 do {
                     let data = try await library.lfs.data(of: info.file)
                     image = data.flatMap { UIImage(data: $0) }

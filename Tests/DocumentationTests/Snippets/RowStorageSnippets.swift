@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
-import GRDB
-import LFSStorage
+public import GRDB
+public import LFSStorage
 import LFSTesting
 import Testing
 
 // snippet
-@Suite("The storage of rows keeps the contract")
+@Suite("The storage of rows follows the rules of RemoteStorage")
 struct RowStorageTests {
     @Test(arguments: StorageConformance.checks)
     func conforms(_ check: StorageCheck) async throws {
@@ -17,10 +17,10 @@ struct RowStorageTests {
 
 // snippet
 /// A storage that keeps each object as a row of a SQLite database.
-struct RowStorage: Sendable {
+public struct RowStorage: Sendable {
     let database: DatabaseQueue
 
-    init(_ database: DatabaseQueue) throws {
+    public init(_ database: DatabaseQueue) throws {
         self.database = database
         try database.write { db in
             try db.execute(
@@ -52,7 +52,9 @@ struct RowStorage: Sendable {
 
 // snippet
 extension RowStorage {
-    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+    public func upload(
+        _ source: UploadSource, to key: ObjectKey, session: UploadSession
+    ) async throws -> RemoteObject {
         let bytes = try read(source, key: key, session: session)
         let sha256 = Self.sha256(bytes)
         guard Int64(bytes.count) == source.byteCount, sha256 == source.sha256 else {
@@ -97,7 +99,7 @@ extension RowStorage {
 
 // snippet
 extension RowStorage {
-    func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let key = request.key
         let (tag, bytes) = try await transaction(key) { db in
             let sql = "SELECT tag, bytes FROM object WHERE key = ?"
@@ -121,7 +123,7 @@ extension RowStorage {
         return object
     }
 
-    func head(_ key: ObjectKey) async throws -> RemoteObject {
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
         let (tag, byteCount) = try await transaction(key) { db in
             let sql = "SELECT tag, length(bytes) FROM object WHERE key = ?"
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [key.rawValue]) else { throw Self.missing(key) }
@@ -138,17 +140,17 @@ extension RowStorage {
 
 // snippet
 extension RowStorage: RemoteStorage {
-    var capabilities: StorageCapabilities {
+    public var capabilities: StorageCapabilities {
         StorageCapabilities(kind: "rows", location: "rows:\(database.path)", proof: .checksum)
     }
 
-    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await transaction(key) { db in
             try db.execute(sql: "DELETE FROM object WHERE key = ?", arguments: [key.rawValue])
         }
     }
 
-    func list(_ request: ListRequest) async throws -> ListPage {
+    public func list(_ request: ListRequest) async throws -> ListPage {
         let objects = try await transaction(nil) { db in
             let sql = """
                 SELECT key, length(bytes), tag FROM object

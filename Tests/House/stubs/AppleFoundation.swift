@@ -9,6 +9,16 @@ extension FileManager {
     func containerURL(forSecurityApplicationGroupIdentifier id: String) -> URL? { nil }
 }
 
+extension URLResourceKey {
+    static var volumeAvailableCapacityForImportantUsageKey: URLResourceKey {
+        URLResourceKey(rawValue: "NSURLVolumeAvailableCapacityForImportantUsageKey")
+    }
+}
+
+extension URLResourceValues {
+    var volumeAvailableCapacityForImportantUsage: Int64? { nil }
+}
+
 extension Stream {
     class func getBoundStreams(
         withBufferSize size: Int, inputStream: inout InputStream?, outputStream: inout OutputStream?
@@ -28,6 +38,22 @@ extension URLSessionConfiguration {
         set {}
     }
     var waitsForConnectivity: Bool {
+        get { false }
+        set {}
+    }
+}
+
+extension URLSessionConfiguration {
+    class func background(withIdentifier identifier: String) -> URLSessionConfiguration { .default }
+    var sharedContainerIdentifier: String? {
+        get { nil }
+        set {}
+    }
+    var sessionSendsLaunchEvents: Bool {
+        get { false }
+        set {}
+    }
+    var isDiscretionary: Bool {
         get { false }
         set {}
     }

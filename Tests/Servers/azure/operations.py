@@ -265,6 +265,7 @@ def delete_blob(call):
 
 
 def create_container(call):
+    call.request.content_length  # it has to be there, also for no body
     name = call.request.container
     if not re.fullmatch(r"\$root|(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise Refusal(400, "InvalidResourceName", "The specified resource name contains invalid characters.")

@@ -30,7 +30,7 @@ struct MetricsTests {
     ) async throws {
         let metrics = TestMetrics()
         try await withMetricsFactory(metrics) {
-            try await withManager(storage, Configuration(), options) { lfs, database in
+            try await withManager(storage, configuration: Configuration(), options) { lfs, database in
                 try await body(metrics, lfs, database)
             }
         }
@@ -95,7 +95,7 @@ struct MetricsTests {
             #expect(
                 count(
                     metrics, label: "lfs.failures", dimensions: ("operation", "upload"),
-                    dimensions: ("code", "serverError")) == 1)
+                    ("code", "serverError")) == 1)
             #expect(count(metrics, label: "lfs.upload.bytes") == 500)
             try await until { count(metrics, label: "lfs.retries", dimensions: ("reason", "serverError")) == 1 }
         }
@@ -108,7 +108,7 @@ struct MetricsTests {
             try await until {
                 count(
                     metrics, label: "lfs.failures", dimensions: ("operation", "upload"),
-                    dimensions: ("code", "integrity")) > 0
+                    ("code", "integrity")) > 0
             }
             #expect(count(metrics, label: "lfs.uploads", dimensions: ("outcome", "success")) == 0)
             #expect(count(metrics, label: "lfs.upload.bytes") == 0)
@@ -151,11 +151,11 @@ struct MetricsTests {
                 #expect(
                     count(
                         metrics, label: "lfs.failures", dimensions: ("operation", operation),
-                        dimensions: ("code", "invalidRequest")) == 1)
+                        ("code", "invalidRequest")) == 1)
             }
             #expect(
                 count(
-                    metrics, label: "lfs.failures", dimensions: ("operation", "ingest"), dimensions: ("code", "missing")
+                    metrics, label: "lfs.failures", dimensions: ("operation", "ingest"), ("code", "missing")
                 ) == 1)
             #expect(
                 try durations(metrics, label: "lfs.ingest.duration", dimensions: [("outcome", "failure")]).count == 1)
@@ -171,7 +171,7 @@ struct MetricsTests {
             try await lfs.waitForUploads()
             #expect(
                 count(
-                    metrics, label: "lfs.failures", dimensions: ("operation", "upload"), dimensions: ("code", "other"))
+                    metrics, label: "lfs.failures", dimensions: ("operation", "upload"), ("code", "other"))
                     == 1)
         }
     }

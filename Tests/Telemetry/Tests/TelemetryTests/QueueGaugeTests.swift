@@ -60,7 +60,7 @@ struct QueueGaugeTests {
     ) async throws {
         let metrics = TestMetrics()
         try await withMetricsFactory(metrics) {
-            try await withManager(storage, log.configuration) { lfs, database in
+            try await withManager(storage, configuration: log.configuration) { lfs, database in
                 try await body(Gauges(metrics: metrics), lfs, database)
             }
         }
@@ -128,7 +128,7 @@ struct QueueGaugeTests {
     @Test("Without a backend of metrics nobody counts the queue")
     func unheard() async throws {
         let log = JobLog()
-        try await withManager(InMemoryStorage(), log.configuration) { lfs, database in
+        try await withManager(InMemoryStorage(), configuration: log.configuration) { lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 1_000), in: database)
             try await lfs.waitForUploads()
             #expect(log.all.isEmpty == false)

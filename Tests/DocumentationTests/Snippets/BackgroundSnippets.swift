@@ -1,0 +1,43 @@
+import Foundation
+import LFS
+import LFSBackground
+
+// snippet
+@MainActor
+final class Uploads {
+    let lfs: LFSManager
+    let background: BackgroundUploads
+
+    init(_ lfs: LFSManager, session: some BackgroundSession) throws {
+        self.lfs = lfs
+        background = try BackgroundUploads(lfs, session: session)
+    }
+
+    /// Call it once, right after each launch, in a task that lives as long as the app.
+    func run() async { await background.run() }
+
+    func appBecameActive() async throws {
+        try await background.refresh()
+        lfs.resume()
+    }
+
+    /// Call it within a background task of the system, which gives the app some seconds.
+    func appLeftTheScreen() async throws {
+        lfs.pause()
+        let count = try await background.handOver()
+        print("The system uploads \(count) files.")
+    }
+}
+// end
+
+#if canImport(Darwin)
+// snippet
+let session = URLSessionBackground(identifier: "app.example.uploads")
+
+/// Call it in `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
+@MainActor
+func handleEvents(_ completionHandler: @escaping () -> Void) {
+    session.handleEvents { completionHandler() }
+}
+// end
+#endif
