@@ -138,7 +138,7 @@ struct AzureTests {
             try withFolder(files: 3) { folder in
                 let pushed = try UploaderProcess(
                     [
-                        "push", "--database", "a.sqlite", "--to", server.storage(container), "--give-up-after", "1s",
+                        "push", "--database", "a.sqlite", "--to", server.storage(container), "--give-up-after", "15s",
                         "files",
                     ], in: folder, environment: environment
                 ).wait()

@@ -76,7 +76,7 @@ struct BackupTests {
             try setDevice("wwan", battery: "Discharging", in: folder)
             let database = folder.appendingPathComponent("a.sqlite")
             let arguments = ["--groups", "include:files", "--when", "unmetered,mains", "--system-root", "system"]
-            let patient = try Self.backUp(arguments + ["--give-up-after", "1s"], in: folder)
+            let patient = try Self.backUp(arguments + ["--give-up-after", "15s"], in: folder)
             #expect(patient.status == 3)
             #expect(patient.messages.contains("mains power"), "\(patient.messages)")
             #expect(try TestDatabase.count("lfs_job WHERE attempts = 0", in: database) == 3)
@@ -110,7 +110,7 @@ struct BackupTests {
             #expect(try run.wait().status == 143)
             #expect(try TestDatabase.count("lfs_file WHERE status = 'local'", in: database) == 2)
             // Another run also waits for the delay, and reports the reason.
-            let resume = ["resume"] + Self.storage + ["--give-up-after", "0.5s", "--progress", "none"]
+            let resume = ["resume"] + Self.storage + ["--give-up-after", "15s", "--progress", "none"]
             let gaveUp = try UploaderProcess(resume, in: folder).wait()
             #expect(gaveUp.status == 3 && gaveUp.output.contains("2 files will be uploaded within"), "\(gaveUp)")
             #expect(gaveUp.messages.contains("it waits for the delay of a backup"), "\(gaveUp.messages)")

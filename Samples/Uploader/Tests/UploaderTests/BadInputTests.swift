@@ -136,7 +136,9 @@ struct BadInputTests {
                     ["push", "--database", "a.sqlite", "--to", "dir:\(mount.path)/remote", "--json", "files"],
                     in: folder)
                 // The storage fills up. The push retries, and continues once there is room.
-                while try !status(folder).contains("\"files\":60") { sched_yield() }
+                while run.process.isRunning,
+                    try !run.outputSoFar().contains("\"noSpace\"") || !status(folder).contains("\"files\":60")
+                { sched_yield() }
                 #expect(run.process.isRunning)
                 #expect(try system("mount", "-o", "remount,size=16m", mount.path))
                 let result = try run.wait()

@@ -168,12 +168,12 @@ struct FreeTests {
     @Test("Freeing reports a file whose only bytes are lost as a failure")
     func lost() throws {
         try withFolder(files: 2) { folder in
-            let away = "s3://photos?endpoint=http://127.0.0.1:1&addressing=path&region=x"
-            let keys = ["AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"]
-            let push = ["push", "--copy", "--database", "a.sqlite", "--to", away, "--give-up-after", "0.5s", "files"]
-            #expect(try UploaderProcess(push, in: folder, environment: keys).wait().status == 3)
+            let push = ["push", "--copy", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+            try #require(try UploaderProcess(push, in: folder).wait().status == 0)
             let database = folder.appendingPathComponent("a.sqlite")
             let entries = try TestDatabase.entries(in: database)
+            try #require(entries.count == 2)
+            for entry in entries { try TestDatabase.forgetUpload(of: entry.id, in: database) }
             try FileManager.default.removeItem(at: folder.appendingPathComponent("a.sqlite.lfs/\(entries[0].id)"))
             let free = ["free", "--database", "a.sqlite"] + entries.map(\.id)
             let run = try UploaderProcess(free, in: folder).wait()

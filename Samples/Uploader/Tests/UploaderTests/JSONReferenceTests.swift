@@ -250,7 +250,7 @@ struct JSONReferenceTests {
         try randomData(400_000).write(to: session.folder.appendingPathComponent("files/new"))
         try withMount(session.folder, options: "size=256k") { mount in
             try session.run(
-                "push", "--to", "dir:\(mount.path)/remote", "--give-up-after", "2s", "files", exit: 3)
+                "push", "--to", "dir:\(mount.path)/remote", "--give-up-after", "15s", "files", exit: 3)
             try session.run("status")
         }
     }

@@ -9,7 +9,9 @@ struct KillTests {
     @Test("After a kill, resume uploads every committed file and leaves no leftovers")
     func kill() throws {
         var killedInTime = 0
-        for round in 0..<Self.kills {
+        var round = 0
+        // On a fast machine, more kills come too late to show anything.
+        while round < Self.kills || killedInTime <= Self.kills / 4 {
             try withFolder(files: 250) { folder in
                 let location = round.isMultiple(of: 2) ? [] : ["--persistence-location", "staging"]
                 let copies = round % 4 < 2
@@ -23,9 +25,9 @@ struct KillTests {
                 if try run.wait().status == 128 + SIGKILL { killedInTime += 1 }
                 try check(folder, copies: copies, round: "round \(round), killed after \(delay) µs")
             }
+            round += 1
         }
-        #expect(killedInTime > Self.kills / 4, "The kills came too late to show anything: \(killedInTime)")
-        print("killed in time: \(killedInTime) of \(Self.kills)")
+        print("killed in time: \(killedInTime) of \(round)")
     }
 
     private func check(_ folder: URL, copies: Bool, round: String) throws {

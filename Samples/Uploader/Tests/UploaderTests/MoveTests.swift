@@ -298,7 +298,9 @@ struct MoveTests {
     @Test("A killed move loses no file, and repeating it completes the move")
     func kill() throws {
         var killedInTime = 0
-        for round in 0..<Self.kills {
+        var round = 0
+        // On a fast machine, more kills come too late to show anything.
+        while round < Self.kills || killedInTime <= Self.kills / 3 {
             try withFolder(files: 120, byteCount: 4_000) { folder in
                 let copy = folder.appendingPathComponent("copy")
                 try FileManager.default.copyItem(at: folder.appendingPathComponent("files"), to: copy)
@@ -313,8 +315,8 @@ struct MoveTests {
                 if try run.wait().status == 128 + SIGKILL { killedInTime += 1 }
                 try check(folder, copy: copy, round: "killed after \(count) \(step)")
             }
+            round += 1
         }
-        #expect(killedInTime > Self.kills / 3, "The kills came too late to show anything: \(killedInTime)")
     }
 
     private func check(_ folder: URL, copy: URL, round: String) throws {

@@ -140,14 +140,23 @@ struct OtherDatabaseTests {
                 }
                 return modes
             }
+            let isSeen = DispatchSemaphore(value: 0)
+            let server = try AnsweringServer { request, _ in
+                guard request.method == "PUT" else { return .failure(404, code: "NoSuchKey") }
+                isSeen.wait()
+                isSeen.signal()
+                return .uploaded(request)
+            }
+            defer { server.close() }
             let run = try UploaderProcess(
-                ["push", "--database", "app.sqlite", "--to", "dir:remote", "files"], in: folder,
-                through: ["/bin/sh", "-c", "umask 0; exec \"$0\" \"$@\""])
+                ["push", "--database", "app.sqlite", "--to", server.storage, "files"], in: folder,
+                through: ["/bin/sh", "-c", "umask 0; exec \"$0\" \"$@\""], environment: server.environment)
             var seen: Set<String> = []
             while run.process.isRunning {
                 let modes = modes()
                 seen.formUnion(modes.keys)
                 #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
+                if seen == Set(names) { isSeen.signal() }
             }
             #expect(try run.wait().status == 0)
             #expect(seen == Set(names))

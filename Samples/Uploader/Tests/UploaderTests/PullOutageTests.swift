@@ -51,7 +51,7 @@ struct PullOutageTests {
     @Test("A pull during an outage writes local files and gives up on the others")
     func givesUp() throws {
         try Self.withStorageAway { folder, start, bringBack in
-            let pull = try start(Self.pull + ["--give-up-after", "1s", "--progress", "none"]).wait()
+            let pull = try start(Self.pull + ["--give-up-after", "15s", "--progress", "none"]).wait()
             #expect(pull.status == 3, "\(pull.messages)")
             #expect(pull.messages.split(separator: "\n").count == 2, "\(pull.messages)")
             #expect(pull.messages.contains(" Trying again…"), "\(pull.messages)")

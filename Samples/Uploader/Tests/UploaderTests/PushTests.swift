@@ -332,9 +332,7 @@ struct PushTests {
                 ["push", "--database", "a.sqlite", "--to", server.storage, "--json", "files"], in: folder,
                 environment: server.environment)
             while run.process.isRunning, hasArrived.wait(timeout: .now()) == .timedOut { sched_yield() }
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(60)
-            let queue = try DatabaseQueue(path: folder.path + "/a.sqlite", configuration: configuration)
+            let queue = try TestDatabase.open(folder.appendingPathComponent("a.sqlite"))
             try queue.write { try $0.execute(sql: "DELETE FROM uploader_document; DELETE FROM lfs_file") }
             try queue.close()
             isRemoved.signal()

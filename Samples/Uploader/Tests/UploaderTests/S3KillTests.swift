@@ -45,7 +45,7 @@ struct S3KillTests {
             "--part-size", "\(Self.partMebibytes)MiB", "--progress", "none",
         ]
         let push = try UploaderProcess(
-            ["push"] + options + ["files"], in: folder, environment: server.environment)
+            ["push"] + options + ["--limit-rate", "24MiB", "files"], in: folder, environment: server.environment)
         while push.process.isRunning, try finishedParts(folder.appendingPathComponent(database)) < part {
             usleep(2_000)
         }

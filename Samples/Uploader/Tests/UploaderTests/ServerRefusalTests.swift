@@ -23,7 +23,7 @@ struct ServerRefusalTests {
             try Data("1".utf8).write(to: file)
             #expect(try push(server, in: folder).status == 0)
             try Data("22".utf8).write(to: file)
-            let second = try push(server, words: "--give-up-after", "5s", in: folder)
+            let second = try push(server, words: "--give-up-after", "15s", in: folder)
             #expect(second.status == 3, "\(second)")
             #expect(second.messages.contains("AccessDenied"), "\(second)")
             #expect(second.messages.contains("--keep-removed-objects"), "\(second)")
@@ -107,7 +107,7 @@ struct ServerRefusalTests {
         try UploaderProcess(
             [
                 "sync", "--database", "a.sqlite", "--to", "dir:files", "--sync", server.url.absoluteString,
-                "--give-up-after", "2s",
+                "--give-up-after", "15s",
             ], in: folder, environment: ["LFS_SYNC_TOKEN": "token"]
         ).wait()
     }

@@ -49,7 +49,7 @@ struct SignedURLTests {
         try withFolder(files: 3) { folder in
             func run(_ token: String, database: String, arguments: String...) throws -> UploaderProcess.Result {
                 try UploaderProcess(
-                    [arguments[0], "--to", to(server), "--database", database, "--give-up-after", "1s"]
+                    [arguments[0], "--to", to(server), "--database", database, "--give-up-after", "15s"]
                         + arguments.dropFirst(), in: folder, environment: ["LFS_TOKEN": token]
                 ).wait()
             }
@@ -65,7 +65,7 @@ struct SignedURLTests {
                 let copy = folder.appendingPathComponent("\(command[0]).sqlite")
                 try TestDatabase.copy(database, to: copy)
                 let refused = try UploaderProcess(
-                    [command[0], "--to", to(server), "--database", copy.path, "--give-up-after", "1s"]
+                    [command[0], "--to", to(server), "--database", copy.path, "--give-up-after", "15s"]
                         + command.dropFirst(), in: folder, environment: ["LFS_TOKEN": other]
                 ).wait()
                 #expect(refused.status != 0, "\(command[0]): \(refused.output)")
@@ -109,7 +109,7 @@ struct SignedURLTests {
         try withFolder(files: 3) { folder in
             func push(_ environment: [String: String]) throws -> UploaderProcess.Result {
                 try UploaderProcess(
-                    ["push", "--database", "a.sqlite", "--to", to(server), "--give-up-after", "1s", "files"],
+                    ["push", "--database", "a.sqlite", "--to", to(server), "--give-up-after", "15s", "files"],
                     in: folder, environment: environment
                 ).wait()
             }

@@ -26,7 +26,7 @@ struct StallTimeoutTests {
                 let storage = ["--database", "a.sqlite", "--to", "dir:\(mount.path)/remote"]
                 for command in [["push", "files"], ["resume"]] {
                     let run = try UploaderProcess(
-                        [command[0]] + storage + ["--give-up-after", "1s", "--json"] + command.dropFirst(), in: folder
+                        [command[0]] + storage + ["--give-up-after", "15s", "--json"] + command.dropFirst(), in: folder
                     ).wait()
                     #expect(run.status == 3, "\(run.messages)")
                     #expect(run.messages.contains("full"), "\(run.messages)")
@@ -61,7 +61,7 @@ struct StallTimeoutTests {
                 #expect(try RestoreTests.shell("rm '\(mount.path)'/store/*/\(id); rm files/0.bin", in: folder))
                 #expect(try uploader("verify").status == 5)
                 try randomData(600_000).write(to: folder.appendingPathComponent("files/large"))
-                let push = try uploader("push", arguments: "--give-up-after", "1s", "files/large")
+                let push = try uploader("push", arguments: "--give-up-after", "15s", "files/large")
                 #expect(push.status == 3 && push.messages.contains("1 file not uploaded"), "\(push)")
                 #expect(push.output.contains("1 not uploaded yet"), "\(push)")
             }
@@ -80,7 +80,7 @@ struct StallTimeoutTests {
                 }
                 #expect(try uploader("push", arguments: ["files"]).status == 0)
                 try randomData(600_000).write(to: folder.appendingPathComponent("files/large"))
-                #expect(try uploader("push", arguments: ["--give-up-after", "1s", "files"]).status == 3)
+                #expect(try uploader("push", arguments: ["--give-up-after", "15s", "files"]).status == 3)
                 for (command, words) in [("pull", ["--output", "out", "files/0.bin"]), ("remove", ["files/0.bin"])] {
                     let run = try uploader(command, arguments: words)
                     #expect(run.status == 0, "\(command): \(run.messages)")
@@ -100,7 +100,7 @@ struct StallTimeoutTests {
             // No server listens on port 1.
             let away = "s3://photos?endpoint=http://127.0.0.1:1&addressing=path&region=x"
             let push = try UploaderProcess(
-                ["push", "--database", "a.sqlite", "--to", away, "--give-up-after", "1s", "files"], in: folder,
+                ["push", "--database", "a.sqlite", "--to", away, "--give-up-after", "15s", "files"], in: folder,
                 environment: keys
             ).wait()
             #expect(push.status == 3, "\(push.messages)")

@@ -117,7 +117,7 @@ struct SurroundingsTests {
                 ["push", "--database", "a.sqlite", "--to", server.storage, "files"], in: folder,
                 environment: server.environment)
             while run.process.isRunning, server.count == 0 { sched_yield() }
-            let queue = try DatabaseQueue(path: folder.path + "/a.sqlite")
+            let queue = try TestDatabase.open(folder.appendingPathComponent("a.sqlite"))
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "BEGIN IMMEDIATE")
                 isLocked.signal()

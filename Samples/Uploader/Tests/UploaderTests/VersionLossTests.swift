@@ -44,7 +44,7 @@ struct VersionLossTests {
             let folder = new.deletingLastPathComponent().path
             #expect(try system("chattr", "+i", folder))
             defer { #expect(throws: Never.self) { try system("chattr", "-i", folder) } }
-            try files.run("push", words: "--keep-versions", "none", "--give-up-after", "1s", "files", exit: 3)
+            try files.run("push", words: "--keep-versions", "none", "--give-up-after", "15s", "files", exit: 3)
             #expect(isThere(old))
             #expect(try system("chattr", "-i", folder))
             try files.run("resume")

@@ -13,7 +13,10 @@ struct WatchTests {
             let url = folder.appendingPathComponent(name)
             try FileManager.default.createDirectory(
                 at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try bytes.write(to: url)
+            // A file that is seen before it has its bytes would be uploaded twice.
+            let new = folder.appendingPathComponent(UUID().uuidString)
+            try bytes.write(to: new)
+            #expect(rename(new.path, url.path) == 0)
         }
 
         func events(_ name: String) throws -> [[String: Any]] {
@@ -169,13 +172,32 @@ struct WatchTests {
         let away = "s3://photos?endpoint=http://127.0.0.1:1&addressing=path&region=x"
         let keys = ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
         try watching(["--give-up-after", "0.5s"], to: away, environment: keys) { watch in
-            #expect(try watch.wait { try watch.events("waiting").count >= 2 })
-            let waiting = try #require(try watch.events("waiting").first)
-            #expect(waiting["files"] as? Int == 1)
-            #expect((waiting["reason"] as? String)?.contains("127.0.0.1") == true, "\(waiting)")
+            let isExplained = try watch.wait {
+                let waiting = try watch.events("waiting")
+                return waiting.count >= 2
+                    && waiting.contains { ($0["reason"] as? String)?.contains("127.0.0.1") == true }
+            }
+            #expect(isExplained)
+            #expect(try watch.events("waiting").allSatisfy { $0["files"] as? Int == 1 })
             let ended = try watch.end()
             #expect(
                 ended.status == 130 && ended.messages.contains("1 file not uploaded: no byte was accepted for 1s: "))
+        }
+    }
+
+    @Test("A watching push uploads a file that is written in place")
+    func writtenInPlace() throws {
+        try watching(files: 0) { watch in
+            let bytes = randomData(300_000)
+            try bytes.write(to: watch.folder.appendingPathComponent("files/a"))
+            let isStored = try watch.wait {
+                let entries = try TestDatabase.entries(in: watch.folder.appendingPathComponent("a.sqlite"))
+                return try entries.contains { entry in
+                    let object = watch.folder.appendingPathComponent("remote/\(entry.key)")
+                    return try entry.status == "remote" && Data(contentsOf: object) == bytes
+                }
+            }
+            #expect(isStored, "\(watch.told)")
         }
     }
 

@@ -79,7 +79,7 @@ struct WebDAVTests {
             let pushed = try UploaderProcess(
                 [
                     "push", "--database", "a.sqlite", "--to", "webdav+\(server.endpoint.absoluteString)",
-                    "--give-up-after", "1s", "files",
+                    "--give-up-after", "15s", "files",
                 ], in: folder, environment: ["WEBDAV_USER": server.accessKey, "WEBDAV_PASSWORD": "canary"]
             ).wait()
             withKnownIssue("SeaweedFS's WebDAV asks nobody for a password") {
