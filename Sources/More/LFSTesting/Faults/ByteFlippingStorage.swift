@@ -3,7 +3,7 @@ import Synchronization
 
 /// A storage that flips one bit of the transferred bytes without an error, as faulty memory or a faulty disk does.
 public struct ByteFlippingStorage: StorageWrapper {
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
 

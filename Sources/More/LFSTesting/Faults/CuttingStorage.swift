@@ -9,7 +9,7 @@ public final class CuttingStorage: StorageWrapper {
         var cutsLeft: Int
     }
 
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
     private let byteCount: Int64

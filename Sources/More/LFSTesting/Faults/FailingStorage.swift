@@ -3,7 +3,7 @@ import Synchronization
 
 /// A storage whose first calls of some operations fail. Later calls are forwarded to the wrapped storage.
 public final class FailingStorage: StorageWrapper {
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let error: StorageError
     private let operations: Set<StorageOperation>

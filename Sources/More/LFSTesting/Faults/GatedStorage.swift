@@ -14,7 +14,7 @@ public final class GatedStorage: StorageWrapper {
         var watchers: [(count: Int, watcher: Waiter<Void>)] = []
     }
 
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
     private let state = Mutex(State())

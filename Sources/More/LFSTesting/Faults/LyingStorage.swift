@@ -3,7 +3,7 @@ public import LFSStorage
 
 /// A storage that reports success without doing anything.
 public struct LyingStorage: StorageWrapper {
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
 

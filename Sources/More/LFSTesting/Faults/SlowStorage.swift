@@ -2,7 +2,7 @@ public import LFSStorage
 
 /// A storage that delays calls by a clock that a test controls.
 public struct SlowStorage: StorageWrapper {
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
     private let delay: Duration

@@ -4,7 +4,7 @@ import Synchronization
 /// A storage that loses the end of a file and reports the whole file, like a server that responds before the body has
 /// arrived.
 public struct TruncatingStorage: StorageWrapper {
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
     private let lostBytes: Int

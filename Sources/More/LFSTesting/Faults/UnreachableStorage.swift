@@ -8,7 +8,7 @@ public final class UnreachableStorage: StorageWrapper {
         var refusedCalls = 0
     }
 
-    /// The wrapped storage, which has no faults.
+    /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
     private let operations: Set<StorageOperation>
     private let state: Mutex<State>

@@ -28,7 +28,7 @@ final class UnreliableTransport: CompanionTransport {
 
     private static let rememberedCount = 4
 
-    /// The wrapped transport, which has no faults.
+    /// The wrapped transport. Tests can call it directly to avoid the faults.
     let base: any CompanionTransport
     private let state: Mutex<State>
 
