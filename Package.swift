@@ -11,11 +11,12 @@ let settings: [SwiftSetting] = [
 ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-/// The name that swift-crypto 3 and 4 share; it builds BoringSSL on Apple platforms too, so one target alone has it.
+/// The name that swift-crypto 3 and 4 share. The product builds BoringSSL on Apple platforms too, so only one target
+/// depends on it.
 let cryptoExtras: Target.Dependency = .product(name: "_CryptoExtras", package: "swift-crypto")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-/// For what GRDB has no function of its own for.
+/// SQLite's C functions, for calls that GRDB does not wrap.
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(
@@ -46,7 +47,7 @@ let package = Package(
         .library(name: "LFSSettings", targets: ["LFSSettings"]),
         .library(name: "LFSPassphrase", targets: ["LFSPassphrase"]),
         .library(name: "LFSSecretService", targets: ["LFSSecretService"]),
-        // The pages of the protocols; what is in it is for the package's own server.
+        // Public for its pages about the protocols. Only the package's own server uses its symbols.
         .library(name: "LFSWire", targets: ["LFSWire"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],

@@ -25,7 +25,7 @@ package final class FileCursor: Sendable {
         return page.compactMap(FileID.init(name:))
     }
 
-    /// Calls the body with each remaining page; see ``next(limit:)``. The pages are read on threads that may block.
+    /// Calls the body with each remaining page. See ``next(limit:)``. The pages are read on threads that may block.
     package func forEachPage(_ body: ([Entry]) async throws -> Void) async throws {
         while let page = try await BlockingPool.shared.run({ _ in try self.next() }) { try await body(page) }
     }

@@ -15,7 +15,7 @@ enum AvailableSpace {
         return important
     }
 
-    /// Returns the number of bytes that the system makes available for important files; nil where it does not report
+    /// Returns the number of bytes that the system makes available for important files. Nil where it does not report
     /// it.
     ///
     /// Source: Apple, "Checking Volume Storage Capacity".

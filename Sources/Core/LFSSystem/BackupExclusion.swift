@@ -16,7 +16,7 @@ package struct BackupExclusion: Sendable {
         self.call = call
     }
 
-    /// The call of this system; nil where the system has no such backups.
+    /// The call of this system. Nil where the system has no such backups.
     package static var systemCall: Call? {
         #if canImport(Darwin)
         return { path, isExcluded in

@@ -30,7 +30,7 @@ package struct FileProtector: Sendable {
         self.call = call
     }
 
-    /// The call of this system; nil where files have no class.
+    /// The call of this system. Nil where files have no class.
     package static var systemCall: Call? {
         #if canImport(Darwin)
         // Source: XNU, bsd/sys/fcntl.h, F_SETPROTECTIONCLASS.

@@ -16,7 +16,7 @@ package enum StoredPath {
     ///
     /// - Parameters:
     ///   - path: an absolute path. Its links are followed, because SQLite reports the database's path without links.
-    ///   - databasePath: the file of the database as SQLite reports it; empty for one in memory.
+    ///   - databasePath: the file of the database as SQLite reports it. Empty for one in memory.
     package static func stored(_ path: String, databasePath: String) -> String {
         guard let folder = folder(of: databasePath) else { return path }
         let target = components(resolved(path))
@@ -68,7 +68,7 @@ package enum StoredPath {
     /// Returns the number of components of the container's path. Nil if the folder is in no container.
     ///
     /// Sources: Apple, "File System Programming Guide" (iOS: `Containers/Data/Application/<id>`,
-    /// `Containers/Shared/AppGroup/<id>`; macOS: `Library/Containers/<bundle id>`, `Library/Group Containers/<id>`).
+    /// `Containers/Shared/AppGroup/<id>`, macOS: `Library/Containers/<bundle id>`, `Library/Group Containers/<id>`).
     private static func containerCount(_ folder: [Substring]) -> Int? {
         for (index, part) in folder.enumerated() {
             let rest = folder[(index + 1)...]

@@ -74,7 +74,7 @@ public enum BackgroundOutcome: Hashable, Sendable {
     /// The task was cancelled, or the request failed for a reason.
     case failed(String)
 
-    /// The reason of a failure; nil if the bytes may have arrived.
+    /// The reason of a failure. Nil if the bytes may have arrived.
     var failure: String? {
         switch self {
         case .replied(_, isRedirected: true): "The server redirected the request."

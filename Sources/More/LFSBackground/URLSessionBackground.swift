@@ -30,7 +30,7 @@ public final class URLSessionBackground: BackgroundSession {
     ///
     /// - Parameters:
     ///   - identifier: a text that is unique within the app, such as the app's bundle identifier and a word.
-    ///   - sharedContainer: the app group of an extension; nil in an app.
+    ///   - sharedContainer: the app group of an extension. Nil in an app.
     ///   - isDiscretionary: true to let the system wait for Wi-Fi and power. The default is false.
     ///   - allowsCellularAccess: false to upload on Wi-Fi only. The default is true.
     public init(

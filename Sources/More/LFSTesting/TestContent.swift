@@ -20,8 +20,9 @@ enum TestContent {
     }
 }
 
-/// A generator of random numbers from a seed (SplitMix64; Steele, Lea, Flood: "Fast splittable pseudorandom number
-/// generators", 2014).
+/// A generator of random numbers from a seed.
+///
+/// Source: SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -25,7 +25,7 @@ package final class SecretCall: Sendable {
 
     /// Runs the body.
     ///
-    /// - Throws: ``SettingsError`` with the code `locked` at the deadline, and `keychainUnavailable` without libsecret;
+    /// - Throws: ``SettingsError`` with the code `locked` at the deadline, and `keychainUnavailable` without libsecret.
     ///   `CancellationError`.
     package static func run<Result: Sendable>(
         deadline: Duration, clock: any Clock<Duration>,

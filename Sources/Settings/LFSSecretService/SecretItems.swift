@@ -53,7 +53,7 @@ struct SecretItems: Sendable {
     /// Finds the items with these attributes. The newest is the first.
     ///
     /// - Throws: ``SettingsError/Code/locked`` and ``SettingsError/Code/promptDismissed`` if there may be items that
-    ///   cannot be seen; ``SettingsError/Code/corrupted`` if no session returns them unchanged.
+    ///   cannot be seen. ``SettingsError/Code/corrupted`` if no session returns them unchanged.
     func find(_ attributes: [String: String]) async throws -> [Match] {
         try await inSession(orThrow: SecretFailure.unreadable) { isService, session in
             let found = try await findOpen(attributes, isService: isService)

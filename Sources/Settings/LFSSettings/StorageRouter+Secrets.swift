@@ -21,8 +21,8 @@ extension StorageRouter {
     /// Values stay readable throughout, also when the process is killed at any point. In that case, call it again. The
     /// former keys are kept for backups until ``forgetRetiredKeys()``. Values that cannot be read are left unchanged.
     ///
-    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``;
-    ///   errors of the database and of files.
+    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``.
+    ///   Errors of the database and of files.
     public nonisolated func rotateKeys() async throws {
         try await SettingsError.catching(nil) { try await KeyRotation(access: access).rotate() }
     }
@@ -67,7 +67,7 @@ extension StorageRouter {
     /// Accepts the key chain in its current state after ``SettingsError/Code/keychainReplaced``. Secrets of the former
     /// key chain count as not stored from now on.
     ///
-    /// - Throws: ``SettingsError/Code/notConfigured`` without a key chain; ``SettingsError/Code/locked``.
+    /// - Throws: ``SettingsError/Code/notConfigured`` without a key chain. ``SettingsError/Code/locked``.
     public nonisolated func adoptKeychain() async throws {
         try await SettingsError.catching(nil) {
             guard let keychain = access.stores.keychain else {

@@ -5,12 +5,12 @@ import LFSSystem
 extension StorageRouter {
     /// Returns the value, or the key's default.
     ///
-    /// - Throws: ``SettingsError/Code/noValue`` when no value is stored and the key has no default;
-    ///   ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``; ``SettingsError/Code/undecodable``,
+    /// - Throws: ``SettingsError/Code/noValue`` when no value is stored and the key has no default.
+    ///   ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``. ``SettingsError/Code/undecodable``,
     ///   ``SettingsError/Code/otherSerializer``, ``SettingsError/Code/newerValue``, ``SettingsError/Code/corrupted``
-    ///   for a stored value that cannot be read, which is kept; ``SettingsError/Code/keyMissing``,
+    ///   for a stored value that cannot be read, which is kept. ``SettingsError/Code/keyMissing``,
     ///   ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``, ``SettingsError/Code/keychainReplaced`` for
-    ///   secrets; ``SettingsError/Code/migrationPending``; ``SettingsError/Code/folderAbsent`` and errors of the system
+    ///   secrets. ``SettingsError/Code/migrationPending``. ``SettingsError/Code/folderAbsent`` and errors of the system
     ///   and the database.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         try key.orDefault(try await getIfPresent(key))
@@ -61,8 +61,8 @@ extension StorageRouter {
 
     /// Stores a value, and replaces the stored one even if that cannot be read.
     ///
-    /// - Throws: ``SettingsError/Code/tooLarge`` and ``SettingsError/Code/unencodable``, before anything is written;
-    ///   ``SettingsError/Code/noSpace``; otherwise the errors of ``get(_:)``. After an error the former value is still
+    /// - Throws: ``SettingsError/Code/tooLarge`` and ``SettingsError/Code/unencodable``, before anything is written.
+    ///   ``SettingsError/Code/noSpace``. Otherwise the errors of ``get(_:)``. After an error the former value is still
     ///   stored, with one exception. If a file was replaced and its folder could not be synced
     ///   (``SettingsError/Code/system``), the new value is stored, and a power failure may lose it.
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>) async throws {
@@ -146,8 +146,8 @@ extension StorageRouter {
     /// durability, the transaction is durable when the call returns.
     ///
     /// - Parameter body: reads and writes settings and rows and nothing else, because it may run twice.
-    /// - Throws: ``SettingsError/Code/notTransactional`` for keys of other domains; the errors of ``get(_:)`` and
-    ///   ``set(_:for:)``; those of the body. Nothing is changed when the body throws.
+    /// - Throws: ``SettingsError/Code/notTransactional`` for keys of other domains. The errors of ``get(_:)`` and
+    ///   ``set(_:for:)``. The errors of the body. Nothing is changed when the body throws.
     public nonisolated func write<Result: Sendable>(
         _ body: @escaping @Sendable (SettingsBatch) throws -> Result
     ) async throws -> Result {
@@ -156,28 +156,28 @@ extension StorageRouter {
 
     /// Returns the value, or the key's default, within a transaction or a read of the app.
     ///
-    /// - Throws: the errors of ``get(_:)``; ``SettingsError/Code/notTransactional``.
+    /// - Throws: the errors of ``get(_:)``. ``SettingsError/Code/notTransactional``.
     public nonisolated func get<Value>(_ key: StorageKey<Value>, in db: Database) throws -> Value {
         try key.orDefault(try getIfPresent(key, in: db))
     }
 
     /// Returns the same as ``get(_:in:)``, or nil if no value is stored.
     ///
-    /// - Throws: the errors of ``getIfPresent(_:)``; ``SettingsError/Code/notTransactional``.
+    /// - Throws: the errors of ``getIfPresent(_:)``. ``SettingsError/Code/notTransactional``.
     public nonisolated func getIfPresent<Value>(_ key: StorageKey<Value>, in db: Database) throws -> Value? {
         try SettingsBatch(database: db, access: access).getIfPresent(key)
     }
 
     /// Stores a value within a transaction of the app, so it commits or rolls back with the app's rows.
     ///
-    /// - Throws: the errors of ``set(_:for:)``; ``SettingsError/Code/notTransactional``.
+    /// - Throws: the errors of ``set(_:for:)``. ``SettingsError/Code/notTransactional``.
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, in db: Database) throws {
         try SettingsBatch(database: db, access: access).set(value, for: key)
     }
 
     /// Removes the value within a transaction of the app.
     ///
-    /// - Throws: the errors of ``remove(_:)``; ``SettingsError/Code/notTransactional``.
+    /// - Throws: the errors of ``remove(_:)``. ``SettingsError/Code/notTransactional``.
     public nonisolated func remove<Value>(_ key: StorageKey<Value>, in db: Database) throws {
         try SettingsBatch(database: db, access: access).remove(key)
     }

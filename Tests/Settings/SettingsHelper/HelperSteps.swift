@@ -9,10 +9,10 @@ import TestSupport
 ///
 ///     get, remove, items           operate on the key `first`
 ///     set=TEXT, update=TEXT        write it
-///     many=COUNT                   makes COUNT concurrent reads; prints each outcome with its count
+///     many=COUNT                   makes COUNT concurrent reads. Prints each outcome with its count
 ///     migrated                     reads the key that `secretItem` migrates
 ///     patience, impatience         use the usual deadline from now on, or again `HELPER_DEADLINE`
-///     adopt, keychain              adopts the current key chain; prints the recorded one
+///     adopt, keychain              adopts the current key chain. Prints the recorded one
 ///     install                      prints the id of the database
 ///     do=COMMAND                   sends a command to Tests/Keyring
 ///     script=WORDS                 sets the script of its service

@@ -59,7 +59,7 @@ struct DeletionWorker: Sendable {
         }
     }
 
-    /// Carries out the due deletions, round by round. Returns the time until more are due; nil when none is left, or
+    /// Carries out the due deletions, round by round. Returns the time until more are due. Nil when none is left, or
     /// the remaining ones wait for the storage.
     func workOff() async throws -> Duration? {
         while !lifecycle.isEnding, !Task.isCancelled {

@@ -198,7 +198,7 @@ final class EventHub: Sendable {
 }
 
 extension EventHub.Termination {
-    /// Creates the end of a file's upload; nil for an event that does not end it.
+    /// Creates the end of a file's upload. Nil for an event that does not end it.
     fileprivate init?(ofUpload id: FileID, _ event: LFSEvent) {
         switch event {
         case .uploaded(id, _, let byteCount): self = .complete(byteCount: byteCount)

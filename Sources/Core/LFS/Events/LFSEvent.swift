@@ -18,7 +18,7 @@ public enum LFSEvent: Sendable {
     case progress(FileID, TransferProgress)
     /// The upload is proven and the row's status is `remote`.
     case uploaded(FileID, url: URL, byteCount: Int64)
-    /// An attempt failed. The next attempt follows automatically after `nextAttempt`; nil means that the upload waits
+    /// An attempt failed. The next attempt follows automatically after `nextAttempt`. Nil means that the upload waits
     /// for ``LFSManager/retry(_:)``.
     case failed(FileID, UploadFailure, nextAttempt: Duration?)
     /// The upload was cancelled. It waits for ``LFSManager/retry(_:)``.

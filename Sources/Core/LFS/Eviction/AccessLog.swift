@@ -61,7 +61,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Returns the last use of the local copy of a file; nil when no use is known.
+    /// Returns the last use of the local copy of a file. Nil when no use is known.
     func lastUse(of id: FileID) async throws -> Date? {
         if let note = unwritten.withLock({ $0[id] }) { return Date(millisecondsSince1970: note) }
         return try await runner.read { db in try CopyTable.lastUse(of: id, db) }.map(Date.init(millisecondsSince1970:))

@@ -20,7 +20,7 @@ struct CopyRemover: Sendable {
     /// - Parameters:
     ///   - copies: at most a page of copies, with last uses in the form that ``EvictionRules`` expects.
     ///   - passesUsed: whether copies that this process reads are kept.
-    /// - Returns: the reason why a copy is kept; nil for evicted copies.
+    /// - Returns: the reason why a copy is kept. Nil for evicted copies.
     func remove(
         _ copies: [FileID: Int64], policy: EvictionPolicy, passesUsed: Bool
     ) async throws -> [FileID: StayReason?] {

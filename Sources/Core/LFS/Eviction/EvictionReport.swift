@@ -56,7 +56,7 @@ public struct EvictionReport: Hashable, Sendable {
     public internal(set) var stays: [StayReason: Amount] = [:]
     /// The bytes of removed unfinished downloads. Only ``LFSManager/evictAll()`` removes them.
     public internal(set) var unfinishedByteCount: Int64 = 0
-    /// The bytes over the limits that could not be evicted; 0 when the limits are met.
+    /// The bytes over the limits that could not be evicted. 0 when the limits are met.
     public internal(set) var shortfall: Int64 = 0
 
     /// All copies that are kept.

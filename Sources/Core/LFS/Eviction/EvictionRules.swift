@@ -6,7 +6,7 @@ import LFSSystem
 struct EvictionDecision: Sendable {
     /// Milliseconds since 1970.
     var lastUse: Int64
-    /// The reason why the copy is kept; nil when it may be evicted.
+    /// The reason why the copy is kept. Nil when it may be evicted.
     var reason: StayReason?
 }
 
@@ -16,7 +16,7 @@ struct EvictionRules: Sendable {
     /// Milliseconds since 1970.
     let now: Int64
 
-    /// - Parameter uses: the copies, with last uses that may not be in the table yet; 0 for none.
+    /// - Parameter uses: the copies, with last uses that may not be in the table yet. 0 for none.
     func decisions(on uses: [FileID: Int64], _ db: Database) throws -> [FileID: EvictionDecision] {
         let named = try named(uses.keys, db)
         var decisions = uses.mapValues { EvictionDecision(lastUse: $0, reason: .orphaned) }

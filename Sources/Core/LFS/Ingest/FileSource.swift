@@ -9,7 +9,7 @@ public struct FileSource: Sendable {
     let ingest: IngestSource
     /// The name to show, from the source itself or from the app.
     private(set) var name: String?
-    /// The media type; nil for the type of the name's extension.
+    /// The media type. Nil for the type of the name's extension.
     private(set) var contentType: String?
     /// The reason why it cannot be a source at all.
     private(set) var refusal: LFSError?

@@ -48,7 +48,7 @@ final class ActiveCalls: Sendable {
     /// Runs the body until it ends, or until a suspension or a stop cancels it.
     ///
     /// - Parameter purpose: the purpose of the call, as an infinitive.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and when a stop has cancelled the body;
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and when a stop has cancelled the body.
     ///   ``LFSError/Code/suspended`` in the same cases of a suspension.
     func run<Result: Sendable>(
         _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
@@ -59,7 +59,7 @@ final class ActiveCalls: Sendable {
     /// Runs the body in the caller's own task. The body must end on its own soon after its flag is set. Use it for
     /// calls that are too short for tasks of their own.
     ///
-    /// - Throws: as ``run(_:_:)``.
+    /// - Throws: the errors of ``run(_:_:)``.
     func runWatching<Result: Sendable>(
         _ purpose: String, _ body: @Sendable (CancellationFlag) async throws -> Result
     ) async throws -> Result {

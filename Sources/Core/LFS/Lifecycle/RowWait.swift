@@ -12,8 +12,8 @@ struct RowWait: Sendable {
     let retryInterval: Duration
     let clock: any Clock<Duration>
 
-    /// - Parameter timeout: the maximum time to wait; nil waits without a limit.
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running, or stops during the call;
+    /// - Parameter timeout: the maximum time to wait. Nil waits without a limit.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running, or stops during the call.
     ///   ``LFSError/Code/suspended``.
     func wait(_ timeout: Duration?, until isDone: @escaping @Sendable (Database) throws -> Bool) async throws {
         let deadline = timeout.map { ContinuousClock.now + $0 }

@@ -6,7 +6,7 @@ import LFSSystem
 extension FileLocations {
     /// Opens every place that the database knows, and the one that the options name.
     ///
-    /// - Parameter location: the persistence location; nil for the default one in the store.
+    /// - Parameter location: the persistence location. Nil for the default one in the store.
     /// - Throws: ``LFSError/Code/folderAbsent`` when the location does not exist, or when the folder in it that holds
     ///   pending files does not. Other absent places are skipped until the next search.
     static func open(

@@ -216,7 +216,7 @@ final class FileLocations: InsertGuard.Holder {
         return true
     }
 
-    /// Opens the bytes of a file in whichever place has them; nil when no place does.
+    /// Opens the bytes of a file in whichever place has them. Nil when no place does.
     func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         if let file = try store.open(id) { return file }
         if let file = try first(of: areas, { area throws(SystemError) in try area.open(id) }) { return file }

@@ -36,7 +36,7 @@ final class LocalCopyIndex: Sendable {
         /// The bytes of running downloads that are already on the disk.
         var arrived: Int64 = 0
         var lastUse: Int64 = 0
-        /// The copies that were added or removed during a scan of the folder; nil when no scan is running.
+        /// The copies that were added or removed during a scan of the folder. Nil when no scan is running.
         var touched: Set<FileID.Bits>?
         var scanned: [FileID.Bits: Entry] = [:]
     }

@@ -31,7 +31,7 @@ extension LFSManager {
     ///
     /// - Returns: the file that was made, or the existing file to refer to instead. In the second case call
     ///   ``discard(_:)`` on the made file.
-    /// - Throws: as ``FileData/insertAndFetch(_:onConflict:)``.
+    /// - Throws: the errors of ``FileData/insertAndFetch(_:onConflict:)``.
     public func insertOrReuse(_ file: FileData, in db: Database) throws -> FileData {
         try insertOrReuse(file, reusesOriginals: false, in: db)
     }

@@ -15,8 +15,8 @@ extension LFSManager {
     ///
     /// - Parameters:
     ///   - source: The source of the bytes.
-    ///   - name: The name to show; nil uses the name of the source, if it has one.
-    ///   - contentType: The media type; nil derives it from the extension of the name.
+    ///   - name: The name to show. Nil uses the name of the source, if it has one.
+    ///   - contentType: The media type. Nil derives it from the extension of the name.
     ///   - onProgress: Receives the number of bytes stored so far, from any thread, about every 256 KiB.
     /// - Throws: ``LFSError``, including ``LFSError/Code/notRunning`` after a stop, which also ends a running call. No
     ///   bytes are kept then, and a file that should have been moved is in its original place.
@@ -47,9 +47,9 @@ extension LFSManager {
     ///   - onProgress: receives the number of bytes read since its last call, from any thread.
     /// - Returns: for each source, in order, its record, or the reason why it cannot be read, such as
     ///   ``LFSError/Code/sourceChanged`` or ``LFSError/Code/missing``. The other files are made nevertheless.
-    /// - Throws: as ``makeFile(from:name:contentType:onProgress:)`` when the place for the bytes fails, such as
-    ///   ``LFSError/Code/noSpace``. No bytes are kept then, and files that should have been moved are in their original
-    ///   places.
+    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)`` when the place for the bytes fails, such
+    ///   as ``LFSError/Code/noSpace``. No bytes are kept then, and files that should have been moved are in their
+    ///   original places.
     public func makeFiles(
         from sources: [FileSource], onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> [Result<FileData, LFSError>] {
@@ -73,8 +73,8 @@ extension LFSManager {
     ///   - onProgress: receives the number of bytes read since its last call, from any thread.
     ///   - body: receives a record for each source, in the same order.
     /// - Returns: the result of the closure.
-    /// - Throws: As ``makeFile(from:name:contentType:onProgress:)``, and no bytes are kept then; any error that the
-    ///   closure throws.
+    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)``, after which no bytes are kept. The
+    ///   errors of the closure.
     public func withFiles<Result>(
         from sources: [FileSource], onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
         _ body: ([FileData]) async throws -> Result
@@ -96,8 +96,8 @@ extension LFSManager {
     ///   - onProgress: receives the number of bytes stored so far, from any thread, about every 256 KiB.
     ///   - body: receives the record.
     /// - Returns: the result of the closure.
-    /// - Throws: As ``makeFile(from:name:contentType:onProgress:)``, and no bytes are kept then; any error that the
-    ///   closure throws.
+    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)``, after which no bytes are kept. The
+    ///   errors of the closure.
     public func withFile<Result>(
         from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
         _ body: (FileData) async throws -> Result
@@ -140,7 +140,7 @@ extension LFSManager {
     ///   - source: the source of the correct bytes.
     ///   - onProgress: receives the number of bytes stored so far, from any thread.
     /// - Throws: ``LFSError/Code/sourceChanged`` when the size or the SHA-256 is not the recorded one, with nothing
-    ///   changed; ``LFSError/Code/unknownFile``; as ``makeFile(from:name:contentType:onProgress:)``.
+    ///   changed. ``LFSError/Code/unknownFile``. The errors of ``makeFile(from:name:contentType:onProgress:)``.
     public func restore(
         _ id: FileID, from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws {

@@ -17,9 +17,9 @@ extension LFSManager {
     ///
     /// - Returns: nil when the file's device has not uploaded it yet. This is not an error. A row from another device
     ///   is in this state for a while, until that device has uploaded the file.
-    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made on this device and its bytes are lost;
-    ///   ``LFSError/Code/storage`` when the download fails; ``LFSError/Code/sourceChanged`` when the object on the
-    ///   storage, or the local copy by its size, differs from the row; ``LFSError/Code/unknownFile``,
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made on this device and its bytes are lost.
+    ///   ``LFSError/Code/storage`` when the download fails. ``LFSError/Code/sourceChanged`` when the object on the
+    ///   storage, or the local copy by its size, differs from the row. ``LFSError/Code/unknownFile``,
     ///   ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
     public func contents(of file: FileData) async throws -> FileContents? {
         try await LFSError.catching(about: file.id) { try await reader.contents(of: file.row) }
@@ -27,7 +27,7 @@ extension LFSManager {
 
     /// Returns the bytes of the file with an id. See ``contents(of:)-(FileData)``.
     ///
-    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
     public func contents(of id: FileID) async throws -> FileContents? {
         try await LFSError.catching(about: id) { try await reader.contents(of: try await reader.row(of: id)) }
     }
@@ -36,14 +36,14 @@ extension LFSManager {
     /// chunks.
     ///
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: As ``contents(of:)-(FileData)``.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``.
     public func data(of file: FileData) async throws -> Data? {
         try await LFSError.catching(about: file.id) { try await reader.data(of: file.row) }
     }
 
     /// Returns all bytes of the file with an id. See ``data(of:)-(FileData)``.
     ///
-    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
     public func data(of id: FileID) async throws -> Data? {
         try await LFSError.catching(about: id) { try await reader.data(of: try await reader.row(of: id)) }
     }
@@ -54,14 +54,14 @@ extension LFSManager {
     /// the local copy is evicted. ``contents(of:)-(FileData)`` holds the file open instead, so that all its bytes stay
     /// readable.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: As ``contents(of:)-(FileData)``.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``.
     public func localURL(of file: FileData) async throws -> URL? {
         try await LFSError.catching(about: file.id) { try await reader.localURL(of: file.row) }
     }
 
     /// Returns the location of the bytes of the file with an id on this device. See ``localURL(of:)-(FileData)``.
     ///
-    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
     public func localURL(of id: FileID) async throws -> URL? {
         try await LFSError.catching(about: id) { try await reader.localURL(of: try await reader.row(of: id)) }
     }
@@ -93,7 +93,7 @@ extension LFSManager {
 
     /// Returns the bytes to show for the file with an id. See ``displayData(of:)-(FileData)``.
     ///
-    /// - Throws: As ``displayData(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
+    /// - Throws: the errors of ``displayData(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
     public func displayData(of id: FileID) async throws -> DisplayData? {
         let file = try await LFSError.catching(about: id) {
             try await runner.read { db in try FileData.fetchOne(db, key: id) }
@@ -115,14 +115,14 @@ extension LFSManager {
     ///   - range: offsets, from 0 on. A part beyond the end of the file is left out, as by `clamped(to:)`, so the
     ///     result may be shorter or empty. The result is held in memory.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: As ``contents(of:)-(FileData)``.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``.
     public func bytes(of file: FileData, range: Range<Int64>) async throws -> Data? {
         try await LFSError.catching(about: file.id) { try await reader.bytes(of: file.row, range) }
     }
 
     /// Returns a part of the file with an id. See ``bytes(of:range:)-(FileData,_)``.
     ///
-    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
+    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
     public func bytes(of id: FileID, range: Range<Int64>) async throws -> Data? {
         try await LFSError.catching(about: id) { try await reader.bytes(of: try await reader.row(of: id), range) }
     }
@@ -136,7 +136,7 @@ extension LFSManager {
     ///   - file: the file.
     ///   - expires: the longest validity of the URL, from 1 second to 7 days.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: ``LFSError/Code/storage`` when the storage cannot make such URLs; ``LFSError/Code/unknownFile``.
+    /// - Throws: ``LFSError/Code/storage`` when the storage cannot make such URLs. ``LFSError/Code/unknownFile``.
     public func temporaryURL(for file: FileData, expires: Duration = .seconds(600)) async throws -> URL? {
         try await LFSError.catching(about: file.id) {
             let row = try await reader.row(of: file.id)

@@ -16,9 +16,9 @@ extension LFSManager {
     /// A manager that is suspended before ``start()`` begins its work when it is resumed. A suspension is independent
     /// of ``pause()``.
     ///
-    /// - Parameter time: The time for running uploads and calls; nil for ``LFSOptions/shutdownTimeout``. A later call
+    /// - Parameter time: The time for running uploads and calls. Nil for ``LFSOptions/shutdownTimeout``. A later call
     ///   with less time, or the cancellation of the task, shortens it.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop; ``LFSError/Code/system`` when a lock cannot be released.
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop. ``LFSError/Code/system`` when a lock cannot be released.
     public func suspend(finishingWithin time: Duration? = nil) async throws {
         try await LFSError.catching {
             try await suspension.suspend(finishingWithin: time ?? options.shutdownTimeout)
@@ -31,9 +31,9 @@ extension LFSManager {
     /// Other processes may have uploaded, inserted and deleted files in the meantime. A reset by another process that
     /// ended early is finished.
     ///
-    /// - Throws: ``LFSError/Code/wrongStore`` when the local store is no longer the folder that was opened;
-    ///   ``LFSError/Code/openElsewhere`` while another process has an unfinished reset; ``LFSError/Code/notRunning``
-    ///   after a stop; the database's error. The manager is still suspended then, and the call can be repeated.
+    /// - Throws: ``LFSError/Code/wrongStore`` when the local store is no longer the folder that was opened.
+    ///   ``LFSError/Code/openElsewhere`` while another process has an unfinished reset. ``LFSError/Code/notRunning``
+    ///   after a stop. The database's error. The manager is still suspended then, and the call can be repeated.
     public func resumeFromSuspension() async throws {
         try await LFSError.catching { try await suspension.resume() }
     }

@@ -49,9 +49,9 @@ extension LFSManager {
     ///
     /// It watches the rows, not the executors. Uploads by another process are included, and an upload that will be
     /// retried is not finished. It also waits while uploads are paused.
-    /// - Parameter timeout: the maximum time to wait; nil waits without a limit. After the timeout the summary gives
+    /// - Parameter timeout: the maximum time to wait. Nil waits without a limit. After the timeout the summary gives
     ///   the pending uploads, and no error is thrown.
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call;
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call.
     ///   ``LFSError/Code/cancelled``.
     @discardableResult
     public func waitForUploads(timeout: Duration? = nil) async throws -> UploadSummary {
@@ -101,7 +101,7 @@ extension LFSManager {
     /// wait for their next attempt are retried now, too.
     ///
     /// It sends no event. Observe the rows, as for every change of the queue.
-    /// - Parameter ids: the files; nil for all except those whose bytes are recorded as lost or damaged, because they
+    /// - Parameter ids: the files. Nil for all except those whose bytes are recorded as lost or damaged, because they
     ///   have no correct bytes to upload.
     /// - Returns: the number of queued uploads.
     /// - Throws: the database's error.
@@ -125,7 +125,7 @@ extension LFSManager {
     ///
     /// - Returns: the number of deleted files that still have bytes on this device or the storage. They are removed as
     ///   soon as the storage permits it.
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call;
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call.
     ///   ``LFSError/Code/cancelled``.
     @discardableResult
     public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {

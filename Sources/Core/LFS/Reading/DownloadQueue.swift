@@ -84,7 +84,7 @@ struct DownloadQueue<Key: Hashable> {
 
     // MARK: Begin and end
 
-    /// Returns the next download to begin; nil when none may begin. It counts as running from now on.
+    /// Returns the next download to begin. Nil when none may begin. It counts as running from now on.
     mutating func begin() -> Key? {
         guard arrivedCount < Self.maxArrived else { return nil }
         let urgency: DownloadUrgency

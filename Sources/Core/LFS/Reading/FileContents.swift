@@ -42,9 +42,9 @@ public struct FileContents: AsyncSequence, Sendable {
         /// The range that was not read yet.
         var range: Range<Int64>
 
-        /// Returns the next chunk of up to 256 KiB; nil at the end.
+        /// Returns the next chunk of up to 256 KiB. Nil at the end.
         ///
-        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early because it was changed;
+        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early because it was changed.
         ///   ``LFSError/Code/sourceFailed`` when the disk cannot read it.
         public mutating func next() async throws -> Data? {
             let (file, offset) = (copy.file, range.lowerBound)
@@ -70,7 +70,7 @@ public struct FileContents: AsyncSequence, Sendable {
 struct OpenCopy: Sendable {
     let id: FileID
     let file: Descriptor
-    /// Keeps policies from evicting the copy; nil when no eviction runs in this process, or when the copy need not be
+    /// Keeps policies from evicting the copy. Nil when no eviction runs in this process, or when the copy need not be
     /// kept.
     let use: ReadLease?
 

@@ -24,7 +24,7 @@ struct FileReader: Sendable {
 
     // MARK: Whole files
 
-    /// Opens the local copy of a file, after a download if necessary; nil when its device has not uploaded it yet.
+    /// Opens the local copy of a file, after a download if necessary. Nil when its device has not uploaded it yet.
     func open(_ file: FileRow) async throws -> OpenCopy? {
         do {
             return try await opened(file)
@@ -37,7 +37,7 @@ struct FileReader: Sendable {
         }
     }
 
-    /// Returns the bytes of a file if they are on this device; nil otherwise. It does not use the storage.
+    /// Returns the bytes of a file if they are on this device. Nil otherwise. It does not use the storage.
     func localData(of file: FileRow) async throws -> Data? {
         let use = places.inUse.begin(file.id)
         guard let descriptor = try await local(file) else { return nil }
@@ -162,7 +162,7 @@ struct FileReader: Sendable {
 
     // MARK: Ranges
 
-    /// Returns a part of a file; nil when its device has not uploaded it yet. No bytes are kept on this device.
+    /// Returns a part of a file. Nil when its device has not uploaded it yet. No bytes are kept on this device.
     func bytes(of file: FileRow, _ range: Range<Int64>) async throws -> Data? {
         let id = file.id
         let range = range.clamped(to: 0..<file.byteCount)

@@ -25,7 +25,7 @@ public struct LFSReader: Sendable {
     /// - Parameters:
     ///   - database: any connection to it. It is only read.
     ///   - localStore: the folder of ``LFSOptions/localStore``, if the app that makes the files sets that option.
-    /// - Throws: ``LFSError/Code/notMigrated``, ``LFSError/Code/newerSchema``; ``LFSError/Code/noLocalStore`` for a
+    /// - Throws: ``LFSError/Code/notMigrated``, ``LFSError/Code/newerSchema``. ``LFSError/Code/noLocalStore`` for a
     ///   database in memory.
     public init(_ database: any DatabaseReader, localStore: URL? = nil) async throws {
         self.database = database
@@ -38,8 +38,8 @@ public struct LFSReader: Sendable {
     /// Returns the local bytes of a file, in chunks.
     ///
     /// - Returns: nil when they are not on this device.
-    /// - Throws: ``LFSError/Code/unknownFile``; ``LFSError/Code/sourceChanged`` when the size of the local copy differs
-    ///   from the row; ``LFSError/Code/wrongStore``.
+    /// - Throws: ``LFSError/Code/unknownFile``. ``LFSError/Code/sourceChanged`` when the size of the local copy differs
+    ///   from the row. ``LFSError/Code/wrongStore``.
     public func contents(of id: FileID) async throws -> FileContents? {
         try await LFSError.catching(about: id) {
             let (copy, byteCount) = try await open(id)
@@ -50,7 +50,7 @@ public struct LFSReader: Sendable {
     /// Returns the local bytes of a file in memory. Use it for small files.
     ///
     /// - Returns: nil when they are not on this device.
-    /// - Throws: As ``contents(of:)``.
+    /// - Throws: the errors of ``contents(of:)``.
     public func data(of id: FileID) async throws -> Data? {
         try await LFSError.catching(about: id) {
             let (copy, byteCount) = try await open(id)
@@ -64,7 +64,7 @@ public struct LFSReader: Sendable {
     /// into the local store. Open it at once, or use ``contents(of:)``, which stays readable.
     ///
     /// - Returns: nil when they are not on this device.
-    /// - Throws: As ``contents(of:)``.
+    /// - Throws: the errors of ``contents(of:)``.
     public func localURL(of id: FileID) async throws -> URL? {
         try await LFSError.catching(about: id) {
             try await open(id).copy.map { URL(fileURLWithPath: $0.file.path) }
@@ -93,7 +93,7 @@ public struct LFSReader: Sendable {
 extension DatabaseIdentity {
     /// Returns the path of the local store of the database.
     ///
-    /// - Parameter option: the folder that the app has set; nil for the folder next to the database.
+    /// - Parameter option: the folder that the app has set. Nil for the folder next to the database.
     /// - Throws: ``LFSError/Code/noLocalStore`` for a database in memory without one.
     func storePath(_ option: URL?) throws -> String {
         if let option { return option.absoluteURL.path }

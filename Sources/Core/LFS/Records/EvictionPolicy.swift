@@ -17,12 +17,12 @@ public struct EvictionPolicy: Sendable {
     /// Returns a request for files to keep. It is called at each eviction, so it may depend on the time.
     public typealias Request = @Sendable () -> QueryInterfaceRequest<FileData>
 
-    /// The maximum size of all files in the local store in bytes; nil for no limit.
+    /// The maximum size of all files in the local store in bytes. Nil for no limit.
     ///
     /// All files of the store count, including those that cannot be evicted because they are not uploaded yet. Files
     /// before their commit, unfinished downloads and damaged files in quarantine do not count.
     public var maxByteCount: Int64?
-    /// The number of bytes that must stay available on the disk of the local store; nil for no limit.
+    /// The number of bytes that must stay available on the disk of the local store. Nil for no limit.
     public var minAvailableByteCount: Int64?
     /// The time for which a copy is kept after its last use, or after its file was made if it was never used. Nil keeps
     /// no copy for its age.

@@ -27,7 +27,7 @@ extension FileData {
         return try written(db)
     }
 
-    /// Changes the record, updates the changed columns, and returns the row as it is in the database afterwards; nil
+    /// Changes the record, updates the changed columns, and returns the row as it is in the database afterwards. Nil
     /// when no column has changed.
     ///
     /// - Throws: the errors of the closure and of GRDB, such as `RecordError.recordNotFound`.
@@ -40,7 +40,7 @@ extension FileData {
 
     /// Updates the row, or inserts it if it does not exist, and returns it as it is in the database afterwards.
     ///
-    /// - Throws: as ``insertAndFetch(_:onConflict:)``.
+    /// - Throws: the errors of ``insertAndFetch(_:onConflict:)``.
     public func saveAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> FileData {
@@ -50,7 +50,7 @@ extension FileData {
 
     /// Inserts the row, or updates the existing one, and returns it as it is in the database afterwards.
     ///
-    /// - Throws: as ``insertAndFetch(_:onConflict:)``.
+    /// - Throws: the errors of ``insertAndFetch(_:onConflict:)``.
     public func upsertAndFetch(
         _ db: Database, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,

@@ -38,7 +38,7 @@ extension FileData: FetchableRecord, PersistableRecord {
     /// Reads a row of `lfs_file`.
     ///
     /// - Throws: ``LFSError/Code/invalidRow`` when another program has written invalid values into the row. A cursor
-    ///   can continue with the next row; `fetchAll` fails.
+    ///   can continue with the next row. `fetchAll` fails.
     public init(row: Row) throws {
         do {
             self.init(try FileRow(row: row))

@@ -31,9 +31,9 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
     public let id: FileID
     /// The status of the row when it was read. Only LFS changes it.
     public internal(set) var status: Status
-    /// The URL of the object, without a query; nil until the file is ``Status/remote``.
+    /// The URL of the object, without a query. Nil until the file is ``Status/remote``.
     public internal(set) var url: URL?
-    /// The confirmation of the storage; nil until the file is ``Status/remote``, and until this device has asked the
+    /// The confirmation of the storage. Nil until the file is ``Status/remote``, and until this device has asked the
     /// storage.
     public internal(set) var proof: Proof?
     /// The name to show to people. It is never part of a path, so it may be any text.

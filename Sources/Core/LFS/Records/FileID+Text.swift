@@ -5,7 +5,7 @@ public import LFSSystem
 public typealias FileID = LFSSystem.FileID
 
 extension FileID: LosslessStringConvertible {
-    /// Creates an id from its text; nil when the text is not a lowercase UUID.
+    /// Creates an id from its text. Nil when the text is not a lowercase UUID.
     public init?(_ description: String) { self.init(text: description) }
 
     /// The lowercase text.

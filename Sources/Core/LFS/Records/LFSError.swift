@@ -200,7 +200,7 @@ extension LFSError {
         self.init(.database, message: "The app's database failed: \(error)", cause: error)
     }
 
-    /// Creates the error for a refusal by a trigger of LFS; nil for any other database error.
+    /// Creates the error for a refusal by a trigger of LFS. Nil for any other database error.
     init?(refusalOf id: FileID, _ error: DatabaseError) {
         guard let refusal = InsertRefusal.allCases.first(where: { error.message == $0.message }) else { return nil }
         self.init(refusal == .noBytes ? .bytesMissing : .deleted, message: refusal.message, fileID: id, cause: error)

@@ -8,7 +8,7 @@ public import Logging
 public struct LFSOptions: Sendable {
     /// The storage to which files are uploaded.
     public var storage: any RemoteStorage
-    /// The folder for bytes between `makeFile` and the commit; nil for `temporary/` inside the local store.
+    /// The folder for bytes between `makeFile` and the commit. Nil for `temporary/` inside the local store.
     ///
     /// Each database gets its own folder in it. Another file system works, but then each commit copies the bytes. A
     /// missing folder is created the first time only. Later, ``LFSManager/open(_:options:)`` throws
@@ -18,7 +18,7 @@ public struct LFSOptions: Sendable {
     /// Do not use a folder that the system clears automatically, such as the Caches folder or `/tmp`. It may contain
     /// the only bytes of a file until the upload is proven.
     public var persistenceLocation: URL?
-    /// The folder that keeps the files; nil for `<database file>.lfs`. It is required for a database in memory.
+    /// The folder that keeps the files. Nil for `<database file>.lfs`. It is required for a database in memory.
     public var localStore: URL?
     /// The treatment of a local store that belongs to another database. Such a folder remains when a database file is
     /// deleted and created again, or erased by `eraseDatabaseOnSchemaChange`.
@@ -57,7 +57,7 @@ public struct LFSOptions: Sendable {
     /// Changes by other processes, and copies that were kept because of their age or a request, are checked every few
     /// minutes.
     public var eviction = EvictionPolicy()
-    /// The protection of files on a locked Apple device; nil leaves it to the system. The default is class C: files can
+    /// The protection of files on a locked Apple device. Nil leaves it to the system. The default is class C: files can
     /// be read after the device was unlocked once since its start, so that uploads continue while it is locked.
     ///
     /// It concerns files that are made, moved or downloaded from now on. It has no effect on other systems, and none on
@@ -78,7 +78,7 @@ public struct LFSOptions: Sendable {
     /// app's own commits are noticed at once in any case. Without checks, a change of the device's clock is noticed
     /// with the next commit.
     public var pollInterval = Duration.seconds(1)
-    /// Returns the bytes to show in place of a file that is not on this device, such as a grey picture; nil for none.
+    /// Returns the bytes to show in place of a file that is not on this device, such as a grey picture. Nil for none.
     /// ``LFSManager/displayData(of:)-(FileData)`` calls it, from any thread. The default is nil: no placeholders.
     public var placeholder: (@Sendable (FileData) -> Data?)?
     /// The logger, captured when the manager opens. Normal activity is logged at `info` and below. Messages that may
@@ -106,7 +106,7 @@ public struct LFSOptions: Sendable {
         return options
     }
 
-    /// The interval of the checks for foreign changes; nil for none.
+    /// The interval of the checks for foreign changes. Nil for none.
     var checkInterval: Duration? { pollInterval == .zero ? nil : pollInterval }
     /// The interval of repeated attempts while something waits, such as for the lock of another process.
     var retryInterval: Duration { checkInterval ?? .seconds(1) }

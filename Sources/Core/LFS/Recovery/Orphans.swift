@@ -64,7 +64,7 @@ struct Orphans: Sendable {
     /// orphan any more.
     ///
     /// - Parameter age: the age rule by which it was found old enough.
-    /// - Returns: whether a tombstone was added; nil, with nothing changed, when the database has lost rows since then,
+    /// - Returns: whether a tombstone was added. Nil, with nothing changed, when the database has lost rows since then,
     ///   for example by a reset. A missing row is then no evidence of an orphan.
     func remove(_ id: FileID, age: Age, namespace: Namespace) async throws -> Bool? {
         try await runner.write { db in

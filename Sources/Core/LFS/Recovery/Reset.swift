@@ -93,7 +93,7 @@ struct Reset: Sendable {
     /// Only for the holder of the exclusive open lock, before any file is made or swept. Files that were made after the
     /// reset are kept. The database may be a restored backup from the middle of the reset, with a newer folder.
     ///
-    /// - Parameter held: the cache, held since before the rows were deleted; nil locks it now.
+    /// - Parameter held: the cache, held since before the rows were deleted. Nil locks it now.
     func finish(_ held: LocalStore.CacheHold? = nil) async throws {
         guard let resetBefore = try await runner.read(StateTable.resetBefore) else { return }
         let places = places

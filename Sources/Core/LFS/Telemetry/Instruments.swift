@@ -135,7 +135,7 @@ struct Instruments: Sendable {
         queuedBytes.set(backlog.queuedBytes)
     }
 
-    /// - Parameter seconds: the time that the oldest file has waited for its upload; 0 when none is pending.
+    /// - Parameter seconds: the time that the oldest file has waited for its upload. 0 when none is pending.
     func report(oldestAge seconds: Double) { oldestAge.set(seconds) }
 
     func report(executors count: Int) { executors.set(count) }

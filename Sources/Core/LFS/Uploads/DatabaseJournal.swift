@@ -170,8 +170,8 @@ final class DatabaseJournal: TransferJournal {
         }
     }
 
-    /// Returns the content that the job carries, or reads it again when rows were deleted or uploads cancelled since;
-    /// nil when the upload is no longer pending.
+    /// Returns the content that the job carries, or reads it again when rows were deleted or uploads cancelled since.
+    /// Nil when the upload is no longer pending.
     private func currentContent(of job: TransferJob) async throws -> TransferJob.Content? {
         let age = wallClock().millisecondsSince1970 - job.content.readAt
         if job.content.changes == changes, (0...Self.freshness).contains(age) { return job.content }
@@ -269,7 +269,7 @@ private struct OutcomeRecord {
                 attempt, until: now + delay.milliseconds, attempts: tries.count, code: error.code.rawValue,
                 message: error.message, sentBytes: tries.sending.byteCount,
                 sentSince: tries.sending.byteCount > 0 ? now - tries.sending.age.milliseconds : 0, db)
-        // The job stays due and keeps its own last error. This error concerns the whole storage; see `lfs_state`.
+        // The job stays due and keeps its own last error. This error concerns the whole storage. See `lfs_state`.
         case .waiting: break
         case .failed(let error):
             try JobTable.fail(attempt, code: error.code.rawValue, message: error.message, db)
@@ -310,7 +310,7 @@ extension FileRow.Proof {
 }
 
 extension TransferOutcome {
-    /// True if the storage has accepted the file; nil if the storage was not asked, or not to the end.
+    /// True if the storage has accepted the file. Nil if the storage was not asked, or not to the end.
     fileprivate var isSuccess: Bool? {
         switch result {
         case .uploaded: true

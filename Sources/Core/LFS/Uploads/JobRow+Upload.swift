@@ -23,7 +23,7 @@ extension JobRow {
             turn: notBefore)
     }
 
-    /// The error when no storage accepts the key of the row; nil for a key that LFS has made.
+    /// The error when no storage accepts the key of the row. Nil for a key that LFS has made.
     var unusableKey: StorageError? {
         guard ObjectKey.usable(key) == nil else { return nil }
         return StorageError(
@@ -36,7 +36,7 @@ extension JobRow {
 }
 
 extension ObjectKey {
-    /// Returns the key for a text from a row; nil when no storage accepts it.
+    /// Returns the key for a text from a row. Nil when no storage accepts it.
     static func usable(_ text: String) -> ObjectKey? {
         do { return try ObjectKey(text) } catch { return nil }
     }

@@ -20,12 +20,12 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     /// The number of bytes that are pending for upload on this device.
     public var pendingBytes: Int64
     /// The reason why all uploads and deletions are delayed: the whole storage is unreachable or refuses access. It is
-    /// the latest result of the process that uploads; nil when the storage works, or was never contacted.
+    /// the latest result of the process that uploads. Nil when the storage works, or was never contacted.
     public var outage: StorageOutage?
-    /// The time since which uploads have failed and none has succeeded, across restarts; nil when the last upload
+    /// The time since which uploads have failed and none has succeeded, across restarts. Nil when the last upload
     /// succeeded.
     public var failingSince: Date?
-    /// The reason why the app holds uploads; nil when it does not. See ``LFSManager/holdUploads(because:)``.
+    /// The reason why the app holds uploads. Nil when it does not. See ``LFSManager/holdUploads(because:)``.
     public var hold: UploadHold?
 
     /// Reads the counts. It works without an open manager.
@@ -70,7 +70,7 @@ extension StorageOutage {
 
 /// The results of the uploads that were waited for.
 public struct UploadSummary: Hashable, Sendable {
-    /// The number of uploads that are pending, running or due for a retry; 0 unless the wait timed out.
+    /// The number of uploads that are pending, running or due for a retry. 0 unless the wait timed out.
     public var pending: Int
     /// The number of files whose upload has failed until it is requested again.
     public var failed: Int

@@ -35,12 +35,12 @@ public struct Upload: Identifiable, Hashable, Codable, Sendable {
     public let byteCount: Int64
     /// The number of failed attempts. Attempts that failed because the whole storage was unavailable do not count.
     public let attempts: Int
-    /// The time of the next attempt; in the past if it is already due. It is nil for an upload that waits for
+    /// The time of the next attempt, which is in the past if the attempt is due. Nil for an upload that waits for
     /// ``LFSManager/retry(_:)``.
     public let nextAttempt: Date?
-    /// The kind of failure of the last attempt; nil when no attempt has failed.
+    /// The kind of failure of the last attempt. Nil when no attempt has failed.
     public let code: StorageError.Code?
-    /// A sentence for the person who has to fix the problem; nil when no attempt has failed.
+    /// A sentence for the person who has to fix the problem. Nil when no attempt has failed.
     public let reason: String?
 
     /// The file.

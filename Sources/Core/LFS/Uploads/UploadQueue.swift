@@ -84,7 +84,7 @@ struct UploadQueue: Sendable {
 }
 
 extension RowState {
-    /// The end of the upload; nil while it is queued.
+    /// The end of the upload. Nil while it is queued.
     fileprivate var uploadEnding: EventHub.Termination? {
         switch job {
         case .queued: return nil

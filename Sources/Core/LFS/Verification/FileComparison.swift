@@ -57,7 +57,7 @@ struct FileComparison: Sendable {
     /// download has found to be wrong.
     var isKnownLoss: Bool { (row.isNotedAsLost || row.isSuspect) && local != .good && !isProvenRemote }
 
-    /// The result for the local bytes; unknown when they cannot be read.
+    /// The result for the local bytes. Unknown when they cannot be read.
     var local: Content {
         switch localFile {
         case .absent: .missing

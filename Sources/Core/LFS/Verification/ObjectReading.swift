@@ -20,7 +20,7 @@ public struct ObjectReading: Hashable, Sendable {
     public let outcome: Outcome
     /// The number of bytes received.
     public let byteCount: Int64
-    /// The reason why the object was not read, as a sentence for people; nil when it was read.
+    /// The reason why the object was not read, as a sentence for people. Nil when it was read.
     public let reason: String?
 
     /// Creates the result of a reading.

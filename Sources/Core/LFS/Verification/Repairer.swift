@@ -23,7 +23,7 @@ struct Repairer: Sendable {
 
     /// Repairs a finding of a comparison, and records a loss.
     ///
-    /// - Returns: the outcome; ``VerifyFinding/Outcome/failed(_:)`` when the storage or the disk refused.
+    /// - Returns: the outcome. ``VerifyFinding/Outcome/failed(_:)`` when the storage or the disk refused.
     /// - Throws: an error when the store is not the one that was opened, when the database fails, and when the task is
     ///   cancelled.
     func repair(_ finding: VerifyFinding, comparison: FileComparison) async throws -> VerifyFinding.Outcome {
@@ -85,7 +85,7 @@ struct Repairer: Sendable {
 
     /// Replaces a damaged local copy with the correct bytes from the storage.
     ///
-    /// - Returns: whether it was damaged; false for a caller that arrives while another one repairs it.
+    /// - Returns: whether it was damaged. False for a caller that arrives while another one repairs it.
     /// - Throws: an error when the correct bytes cannot be obtained.
     func mendCopy(of id: FileID) async throws -> Bool {
         let use = places.inUse.begin(id)
@@ -133,8 +133,8 @@ struct Repairer: Sendable {
 
     /// Restores a file that would otherwise be lost, from an original with the correct bytes.
     ///
-    /// - Returns: the outcome; nil when no original has the correct bytes.
-    /// - Throws: as ``repair(_:_:)``, and the errors of `originals`.
+    /// - Returns: the outcome. Nil when no original has the correct bytes.
+    /// - Throws: the errors of ``repair(_:_:)``, and the errors of `originals`.
     func restore(
         _ id: FileID, _ originals: @Sendable (FileID) async throws -> [FileSource]
     ) async throws -> VerifyFinding.Outcome? {

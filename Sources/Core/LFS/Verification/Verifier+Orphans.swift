@@ -127,7 +127,7 @@ extension Verifier {
         }
     }
 
-    /// Examines the quarantined bytes of one file and its row; nil when there is nothing to report.
+    /// Examines the quarantined bytes of one file and its row. Nil when there is nothing to report.
     private func look(
         at file: LocalStore.Quarantined, _ age: Orphans.Age
     ) async throws -> (finding: VerifyFinding, row: FileRow?)? {

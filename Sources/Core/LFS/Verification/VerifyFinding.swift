@@ -24,7 +24,7 @@ public struct VerifyFinding: Hashable, Sendable {
         /// An object in this database's namespace without a row and without a pending deletion. Only
         /// ``VerifyOptions/removesUnknown`` removes it.
         case orphanedRemotely
-        /// A failed upload, including that of a `remote` file whose object should have been uploaded again; or a
+        /// A failed upload, including that of a `remote` file whose object should have been uploaded again, or a
         /// `local` file whose upload is not queued.
         case uploadStuck
         /// A deletion that the storage refuses, or that has failed ten times.
@@ -90,11 +90,11 @@ public struct VerifyFinding: Hashable, Sendable {
 
     /// The kind of problem.
     public let kind: Kind
-    /// The affected file; nil when the row has no id in the format of LFS.
+    /// The affected file. Nil when the row has no id in the format of LFS.
     public let fileID: FileID?
     /// The object key.
     public let key: String
-    /// The content according to the row; nil when there is no row.
+    /// The content according to the row. Nil when there is no row.
     public internal(set) var recorded: Content?
     /// The content that was found, if any.
     public internal(set) var found: Content?

@@ -41,7 +41,7 @@ public struct VerifyProgress: Hashable, Sendable {
     public enum Stage: String, Hashable, Sendable {
         /// Rows and local files are compared.
         case files
-        /// Rows and objects are compared; with ``VerifyOptions/readsRemote`` the objects' bytes first.
+        /// Rows and objects are compared. With ``VerifyOptions/readsRemote`` the objects are read first.
         case objects
         /// Orphans and failed deletions are searched.
         case orphans

@@ -14,7 +14,7 @@ package enum StateTable {
     }
 
     /// Returns an SQL condition that is true if no other device can have uploaded a `local` file. The file has a key of
-    /// this database, and no other copy of the database created it; see ``knowsFrom(_:)``. The first 48 bits of an id
+    /// this database, and no other copy of the database created it. See ``knowsFrom(_:)``. The first 48 bits of an id
     /// are its creation time in milliseconds since 1970.
     static func isOnlyHere(_ id: String, key: String) -> String {
         let from = "(SELECT printf('%08x-%04x', sweepsFrom >> 16, sweepsFrom & 65535) FROM lfs_state)"
@@ -38,7 +38,7 @@ package enum StateTable {
         return try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0
     }
 
-    /// Records that files without a row must be kept if they were created until now; see ``knowsFrom(_:)``.
+    /// Records that files without a row must be kept if they were created until now. See ``knowsFrom(_:)``.
     ///
     /// - Parameter now: milliseconds since 1970.
     package static func doubtAll(until now: Int64, _ db: Database) throws {

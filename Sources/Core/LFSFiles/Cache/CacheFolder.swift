@@ -4,7 +4,7 @@ package import LFSSystem
 ///
 /// ```
 /// cache/                        0700
-///   cache.lock                  held shared by everyone who has the cache open; exclusive to start over and to sweep
+///   cache.lock                  held shared by everyone who has the cache open. Exclusive to start over and to sweep
 ///   cache.sqlite (-wal, -shm)   the entries
 ///   cache.damaged               exists if the database was found damaged and was not removed yet
 ///   0198c1f2-….cached           0600, the bytes of one large entry

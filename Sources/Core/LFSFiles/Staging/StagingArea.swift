@@ -6,7 +6,7 @@ package import LFSSystem
 /// <db>.lfs/temporary/           0700   part of the local store, whose marker and open lock also apply to it
 /// <location>/<generated id>/    0700   the area of one database and one store in a persistence location
 ///   staging.json                0600   the marker, which names the owner
-///   staging.lock                0600   held shared by everyone who uses the area; exclusive for a sweep
+///   staging.lock                0600   held shared by everyone who uses the area. Exclusive for a sweep
 ///   0198c1f2-…                  0600
 /// ```
 package final class StagingArea: Sendable {
@@ -79,7 +79,7 @@ package final class StagingArea: Sendable {
     /// moment.
     package func beginSweep() throws(SystemError) -> Bool {
         guard let lock, try !lock.tryLock(.exclusive) else { return true }
-        // To upgrade a shared lock, the system first releases it, and does not restore it if the upgrade fails; see
+        // To upgrade a shared lock, the system first releases it, and does not restore it if the upgrade fails. See
         // flock(2).
         try lock.lock(.shared)
         return false

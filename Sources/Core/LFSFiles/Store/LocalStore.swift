@@ -5,7 +5,7 @@ package import LFSSystem
 /// ```
 /// <database file>.lfs/          0700
 ///   lfs.json                    the marker, which names the database
-///   attached.lock               shared by everyone who has the database open; also names the database
+///   attached.lock               shared by everyone who has the database open. Also names the database
 ///   uploader.lock               held by the one process that uploads
 ///   temporary/                  the default persistence location
 ///   incoming/                   unfinished downloads and copies
@@ -18,7 +18,7 @@ package final class LocalStore: Sendable {
     static let incomingName = "incoming"
     static let openLockName = "attached.lock"
     static let uploaderLockName = "uploader.lock"
-    /// The suffix of a file that is being copied into the store; see ``removeCopies(_:)``.
+    /// The suffix of a file that is being copied into the store. See ``removeCopies(_:)``.
     static let copySuffix = ".copy"
 
     package let directory: Directory

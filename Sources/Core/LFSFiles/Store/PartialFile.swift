@@ -4,7 +4,7 @@ import LFSSystem
 /// The unfinished bytes of a download in `incoming/`, which outlive the process.
 ///
 /// ```
-/// incoming/<id>.part          0600   the bytes from the first one on; locked by the process that writes them
+/// incoming/<id>.part          0600   the bytes from the first one on. Locked by the process that writes them
 /// incoming/<id>.tag           0600   the entity tag of the object that they belong to
 /// ```
 ///

@@ -53,7 +53,7 @@ public final class DirectoryStorage: RemoteStorage {
         StorageCapabilities(kind: "directory", location: "directory:\(root.path)", proof: .checksum)
     }
 
-    /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
+    /// Stores the bytes. See ``RemoteStorage/upload(_:to:session:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -68,7 +68,7 @@ public final class DirectoryStorage: RemoteStorage {
         return RemoteObject(key: key, byteCount: source.byteCount, sha256: source.sha256, url: url(of: key))
     }
 
-    /// Passes the bytes to the sink; see ``RemoteStorage/download(_:into:)``.
+    /// Passes the bytes to the sink. See ``RemoteStorage/download(_:into:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/download(_:into:)``.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
@@ -84,7 +84,7 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
-    /// Returns the description of an object; see ``RemoteStorage/head(_:)``.
+    /// Returns the description of an object. See ``RemoteStorage/head(_:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/head(_:)``.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
@@ -93,7 +93,7 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
-    /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
+    /// Removes an object. See ``RemoteStorage/delete(_:abandoning:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
@@ -107,7 +107,7 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
-    /// Returns a page of the objects; see ``RemoteStorage/list(_:)``.
+    /// Returns a page of the objects. See ``RemoteStorage/list(_:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {

@@ -31,7 +31,7 @@ public final class InMemoryStorage: RemoteStorage {
     /// Returns the bytes of an object, or nil if it does not exist.
     public func bytes(of key: ObjectKey) -> [UInt8]? { state.withLock { $0.entries[key]?.bytes } }
 
-    /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
+    /// Stores the bytes. See ``RemoteStorage/upload(_:to:session:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -50,7 +50,7 @@ public final class InMemoryStorage: RemoteStorage {
         }
     }
 
-    /// Passes the bytes to the sink; see ``RemoteStorage/download(_:into:)``.
+    /// Passes the bytes to the sink. See ``RemoteStorage/download(_:into:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/download(_:into:)``.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
@@ -65,21 +65,21 @@ public final class InMemoryStorage: RemoteStorage {
         return object
     }
 
-    /// Returns the description of an object; see ``RemoteStorage/head(_:)``.
+    /// Returns the description of an object. See ``RemoteStorage/head(_:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/head(_:)``.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         Self.describe(key, entry: try entry(key))
     }
 
-    /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
+    /// Removes an object. See ``RemoteStorage/delete(_:abandoning:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         state.withLock { $0.entries[key] = nil }
     }
 
-    /// Returns a page of the objects; see ``RemoteStorage/list(_:)``.
+    /// Returns a page of the objects. See ``RemoteStorage/list(_:)``.
     ///
     /// - Throws: the errors of ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {

@@ -16,7 +16,7 @@ package struct HTTPDownload: Sendable {
     ///   - describe: returns the object as the server describes it.
     ///   - isBeyondEnd: returns true for the error of a range that begins after the end of the object.
     ///   - fetch: requests the bytes.
-    /// - Throws: `StorageError.Code.changed` if the described object is another version than requested; the errors of
+    /// - Throws: `StorageError.Code.changed` if the described object is another version than requested. The errors of
     ///   the closures.
     package func run(
         describe: () async throws -> RemoteObject, isBeyondEnd: (any Error) -> Bool,

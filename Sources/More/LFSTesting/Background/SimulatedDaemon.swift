@@ -35,7 +35,7 @@ public struct SimulatedDaemon: Sendable {
         public var lostShare = 0.0
         /// The share of tasks that are reported as sent without being sent.
         public var lyingShare = 0.0
-        /// The number of steps after which the process kills itself; nil for never. A task has three steps: begun, sent
+        /// The number of steps after which the process kills itself. Nil for never. A task has three steps: begun, sent
         /// and reported.
         public var stepsToDeath: Int?
 
@@ -64,7 +64,7 @@ public struct SimulatedDaemon: Sendable {
 
     /// Sends tasks until the daemon is stopped or the task is cancelled.
     ///
-    /// - Throws: the system's error; `StorageError.Code.invalidRequest` while another daemon uses the folder.
+    /// - Throws: the system's error. `StorageError.Code.invalidRequest` while another daemon uses the folder.
     public func run() async throws {
         let lock = try spool.lock()
         guard try lock.tryLock(.exclusive) else {

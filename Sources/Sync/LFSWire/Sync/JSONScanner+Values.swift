@@ -137,7 +137,7 @@ extension JSONScanner {
         }
     }
 
-    /// Returns the bytes that pairs of hexadecimal digits stand for; nil for any other text.
+    /// Returns the bytes that pairs of hexadecimal digits stand for. Nil for any other text.
     static func bytes(ofHex text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

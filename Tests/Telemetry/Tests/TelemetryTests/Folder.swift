@@ -36,7 +36,7 @@ func withFolder(_ body: (Folder) async throws -> Void) async throws {
 
 /// A manager that runs on a database of its own.
 ///
-/// - Parameter options: changes how it works; its delays between tries are short already.
+/// - Parameter options: changes how it works. Its delays between tries are short already.
 func withManager(
     _ storage: any RemoteStorage, configuration: Configuration = Configuration(),
     _ options: (inout LFSOptions) -> Void = { _ in }, _ body: (LFSManager, DatabasePool) async throws -> Void
@@ -69,7 +69,7 @@ extension LFSManager {
     }
 }
 
-/// Waits until something is so; the suite's time limit ends it.
+/// Waits until something is so. The suite's time limit ends it.
 func until(_ condition: () throws -> Bool) async throws {
     while try !condition() { try await Task.sleep(for: .milliseconds(10)) }
 }

@@ -4,9 +4,9 @@ public import Foundation
 public struct Album: Hashable, Sendable, Identifiable {
     /// The album's id, which is the same on all devices.
     public var id: UUID
-    /// The album's id on a server; nil until a server has assigned one. No two albums have the same remote id.
+    /// The album's id on a server. Nil until a server has assigned one. No two albums have the same remote id.
     public var remoteID: String?
-    /// The album's id in the photo library of this device; nil if it is in none. No two albums of one owner have the
+    /// The album's id in the photo library of this device. Nil if it is in none. No two albums of one owner have the
     /// same local id.
     public var localID: String?
     /// The owner of the album: any text by which an app identifies people.

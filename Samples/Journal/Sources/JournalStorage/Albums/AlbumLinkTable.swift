@@ -40,7 +40,7 @@ enum AlbumLinkTable {
 
     /// Returns all files of an album in its order, including those that other accounts have added.
     ///
-    /// - Parameter limit: The maximum number of files; nil for all of them.
+    /// - Parameter limit: The maximum number of files. Nil for all of them.
     static func images(in album: UUID, limit: Int? = nil, _ db: Database) throws -> [StoredImage] {
         // SQLite takes a negative limit as none.
         let sql = "SELECT fileId FROM album_asset WHERE albumId = ? ORDER BY position, id LIMIT ?"
@@ -49,7 +49,7 @@ enum AlbumLinkTable {
         return ids.compactMap { images[$0] }
     }
 
-    /// Returns the first file of an album; nil for an empty album.
+    /// Returns the first file of an album. Nil for an empty album.
     static func cover(of album: UUID, _ db: Database) throws -> FileData? {
         try images(in: album, limit: 1, db).first?.file
     }

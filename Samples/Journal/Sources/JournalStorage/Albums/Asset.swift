@@ -8,9 +8,9 @@ public struct Asset: Hashable, Sendable, Identifiable {
     /// The asset's id. By default it is derived from the owner and the file, so that two devices that create an asset
     /// of the same file create the same one.
     public var id: UUID
-    /// The asset's id on a server; nil until a server has assigned one. No two assets have the same remote id.
+    /// The asset's id on a server. Nil until a server has assigned one. No two assets have the same remote id.
     public var remoteID: String?
-    /// The asset's id in the photo library of this device; nil if it is in none. No two assets of one owner have the
+    /// The asset's id in the photo library of this device. Nil if it is in none. No two assets of one owner have the
     /// same local id.
     public var localID: String?
     /// The owner of the asset: any text by which an app identifies people.
@@ -23,15 +23,15 @@ public struct Asset: Hashable, Sendable, Identifiable {
     public let fileID: FileData.ID
     /// The kind of media.
     public var kind: Kind
-    /// The width in pixels; nil if it is unknown.
+    /// The width in pixels. Nil if it is unknown.
     public var width: Int?
-    /// The height in pixels; nil if it is unknown.
+    /// The height in pixels. Nil if it is unknown.
     public var height: Int?
-    /// The length of a video or a recording, to the millisecond; nil for a picture.
+    /// The length of a video or a recording, to the millisecond. Nil for a picture.
     public var duration: Duration?
     /// Indicates that the owner has marked the asset as a favourite.
     public var isFavorite = false
-    /// The time when the asset was last edited, to the millisecond; nil if it never was.
+    /// The time when the asset was last edited, to the millisecond. Nil if it never was.
     public var modifiedAt: Date? { didSet { modifiedAt = modifiedAt?.wholeMilliseconds } }
 
     /// A kind of media. Newer versions of an app may store other kinds, which keep their names.
@@ -95,7 +95,7 @@ public struct Asset: Hashable, Sendable, Identifiable {
 }
 
 extension Duration {
-    /// The whole milliseconds of a duration that is not longer than a hundred years; nil for any other duration.
+    /// The whole milliseconds of a duration that is not longer than a hundred years. Nil for any other duration.
     var wholeMilliseconds: Int64? {
         guard self >= .zero, self <= .seconds(3_155_760_000) else { return nil }
         return components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000

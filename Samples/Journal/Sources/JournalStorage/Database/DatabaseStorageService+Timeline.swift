@@ -6,7 +6,7 @@ extension DatabaseStorageService {
     /// Returns the newest records before a place in the timeline, newest first.
     ///
     /// - Parameters:
-    ///   - place: The last record of the previous page; nil for the newest page.
+    ///   - place: The last record of the previous page. Nil for the newest page.
     ///   - limit: The maximum number of records.
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadRecords(before place: TimelinePlace?, limit: Int) async throws -> [TimeRecord] {
@@ -17,7 +17,7 @@ extension DatabaseStorageService {
 
     /// Returns the files of pictures of some records by the pictures' names, each with its upload if it has one.
     ///
-    /// - Parameter limit: The maximum number of pictures of each record, its first ones; nil for all.
+    /// - Parameter limit: The maximum number of pictures of each record, its first ones. Nil for all.
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func storedImages(of records: [TimeRecord], limit: Int? = nil) async throws -> [String: StoredImage] {
         let ids = records.filter { !$0.images.isEmpty }.map(\.id)

@@ -8,7 +8,7 @@ public struct DeletedImage: Hashable, Sendable {
     public let image: StoredImage
     /// The id of the picture's record.
     public let recordID: UUID
-    /// The time of the deletion; nil if the row has an invalid value.
+    /// The time of the deletion. Nil if the row has an invalid value.
     public let deletedAt: Date?
 }
 
@@ -44,7 +44,7 @@ extension DatabaseStorageService {
 
     /// Returns a deleted picture to its record, at its earlier place.
     ///
-    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` if it was deleted finally or is not deleted;
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` if it was deleted finally or is not deleted.
     ///   ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func restoreImage(_ file: FileData.ID) async throws {
         try await write("\(file)") { db in

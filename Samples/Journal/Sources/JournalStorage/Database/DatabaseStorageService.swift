@@ -66,7 +66,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
     /// The file gets mode 0600, also if it exists. Each commit is synced (`synchronous=FULL`), so that a saved record
     /// survives a power failure.
     ///
-    /// - Throws: ``FileStorageError/directoryCreationFailed(path:reason:)`` for the folder;
+    /// - Throws: ``FileStorageError/directoryCreationFailed(path:reason:)`` for the folder.
     ///   ``FileStorageError/fileReadFailed(name:reason:)`` if the file is not a database.
     public static func openDatabase(at file: URL) async throws -> DatabasePool {
         let folder = file.deletingLastPathComponent()

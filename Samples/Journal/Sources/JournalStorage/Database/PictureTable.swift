@@ -56,7 +56,7 @@ enum PictureTable {
 
     /// Returns the files of a record's pictures by their names, each with its upload if it has one.
     ///
-    /// - Parameter limit: The maximum number of pictures, the first ones; nil for all.
+    /// - Parameter limit: The maximum number of pictures, the first ones. Nil for all.
     static func images(of id: UUID, limit: Int?, _ db: Database) throws -> [String: StoredImage] {
         let names = try rows(of: id, db).rows.prefix(limit ?? .max)
         let images = try StoredImage.all(names.map(\.fileID), db)
@@ -209,7 +209,7 @@ enum PictureTable {
 
     // MARK: Deleted pictures that can be restored
 
-    /// - Parameter record: The record of the picture; nil for any record.
+    /// - Parameter record: The record of the picture. Nil for any record.
     /// - Returns: true if there was a picture with this file.
     static func trash(_ file: FileData.ID, of record: UUID? = nil, at date: Date, _ db: Database) throws -> Bool {
         let sql = """

@@ -22,7 +22,7 @@ enum Positions {
 
     /// Returns new positions in ascending order.
     ///
-    /// - Parameter current: The positions of the list's rows in their new order; nil for new rows.
+    /// - Parameter current: The positions of the list's rows in their new order. Nil for new rows.
     static func arranged(_ current: [Int?]) -> [Int] {
         var last = -1
         return current.map { place in

@@ -5,7 +5,7 @@ public import LFS
 public struct StoredImage: Hashable, Sendable, FetchableRecord {
     /// The file: its size, its type and its storage state.
     public let file: FileData
-    /// The picture's upload; nil if it is complete, or if another device uploads the file.
+    /// The picture's upload. Nil if it is complete, or if another device uploads the file.
     public let upload: Upload?
 
     /// Creates an image for tests and previews of an app.

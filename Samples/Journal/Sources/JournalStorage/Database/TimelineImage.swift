@@ -6,6 +6,6 @@ public struct TimelineImage: Hashable, Sendable {
     public let record: TimeRecord
     /// The place of the picture in its record, from 1.
     public let number: Int
-    /// The look of the picture; nil until its thumbnail was made on this device.
+    /// The look of the picture. Nil until its thumbnail was made on this device.
     public let look: PictureLook?
 }

@@ -17,7 +17,7 @@ final class OpenFile: Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// Returns up to 256 KiB from an offset; no bytes at the end.
+    /// Returns up to 256 KiB from an offset. No bytes at the end.
     func chunk(at offset: Int64) throws -> Data {
         var chunk = Data(count: Self.chunkSize)
         let count = try chunk.withUnsafeMutableBytes { bytes in

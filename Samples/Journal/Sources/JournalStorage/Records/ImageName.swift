@@ -8,7 +8,7 @@ public struct ImageName: Hashable, Sendable, CustomStringConvertible {
     public let recordID: UUID
     /// A number from 0 to 999,999, which distinguishes the pictures of one record. It does not determine their order.
     public let index: Int
-    /// The file extension: 1 to 8 of the letters `a` to `z` and digits, such as `jpg`; never `json`.
+    /// The file extension: 1 to 8 of the letters `a` to `z` and digits, such as `jpg`. Never `json`.
     public let fileExtension: String
 
     /// Creates the name of a picture of a record.
@@ -49,7 +49,7 @@ public struct ImageName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ImageName {
-    /// Reads the name of a picture of the given record; nil for a picture of another record.
+    /// Reads the name of a picture of the given record. Nil for a picture of another record.
     init?(_ text: String, of record: UUID) {
         guard let name = ImageName(text), name.recordID == record else { return nil }
         self = name

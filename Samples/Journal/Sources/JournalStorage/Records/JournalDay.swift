@@ -20,7 +20,7 @@ public struct JournalDay: Hashable, Sendable {
         self.timeZone = timeZone
     }
 
-    /// Creates the day of a record's start in the record's time zone; in GMT if that time zone is unknown.
+    /// Creates the day of a record's start in the record's time zone, or in GMT if that is unknown.
     public init(of record: TimeRecord) {
         self.init(containing: record.start, in: record.zone)
     }

@@ -6,8 +6,8 @@ public struct Tag: Codable, Hashable, Sendable, Identifiable {
     public var id: UUID
     /// The text that is shown. It may be empty.
     public var name: String
-    /// The color of the tag, such as `#3a7bd5`; nil for the default color of the page. The color is not validated here;
-    /// a page that shows it must check it.
+    /// The color of the tag, such as `#3a7bd5`. Nil for the default color of the page. The color is not validated here.
+    /// A page that shows it must check it.
     public var color: String?
 
     /// Creates a tag with a new id.

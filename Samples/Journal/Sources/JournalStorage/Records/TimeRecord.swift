@@ -11,7 +11,7 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
     public var start: Date {
         didSet { start = start.wholeMilliseconds }
     }
-    /// The end, to the millisecond; nil while the record is running. The end is not before the start.
+    /// The end, to the millisecond. Nil while the record is running. The end is not before the start.
     public var end: Date? {
         didSet { end = end?.wholeMilliseconds }
     }
@@ -25,7 +25,7 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
     /// The names of the pictures, in the order in which they are shown. They are file names in the form of
     /// ``ImageName``.
     ///
-    /// A stored record lists the pictures that the storage has; see ``FileStorageService``.
+    /// A stored record lists the pictures that the storage has. See ``FileStorageService``.
     public var images: [String]
 
     /// Creates a record and rounds its times to the millisecond.
@@ -33,8 +33,8 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
     /// - Parameters:
     ///   - id: The record's id.
     ///   - start: The start.
-    ///   - end: The end; nil while the record is running.
-    ///   - timeZone: The time zone in which the record was made; by default that of this device.
+    ///   - end: The end. Nil while the record is running.
+    ///   - timeZone: The time zone in which the record was made. By default that of this device.
     ///   - comment: A text about the period.
     ///   - tags: The ids of the tags.
     ///   - images: The names of the pictures.
@@ -51,7 +51,7 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
         self.images = images
     }
 
-    /// The time zone of ``timeZone``; GMT if its identifier is unknown.
+    /// The time zone of ``timeZone``. GMT if its identifier is unknown.
     public var zone: TimeZone { TimeZone(identifier: timeZone) ?? .gmt }
 
     /// Indicates that the record has no end yet.

@@ -29,7 +29,7 @@ struct Timestamp: Codable, Hashable, Sendable {
         try value.encode(text)
     }
 
-    /// The instant as text; nil if it cannot be stored.
+    /// The instant as text. Nil if it cannot be stored.
     var text: String? {
         guard let instant = date.storableMilliseconds else { return nil }
         let (day, time) = instant.quotientAndRemainder(floorDividingBy: 86_400_000)
@@ -151,7 +151,7 @@ extension Date {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 
-    /// The milliseconds since 1970; nil if the time is not finite or is not in the years 1 to 9999.
+    /// The milliseconds since 1970. Nil if the time is not finite or is not in the years 1 to 9999.
     var storableMilliseconds: Int? {
         let value = (timeIntervalSince1970 * 1_000).rounded()
         guard value >= Double(Timestamp.storable.lowerBound), value <= Double(Timestamp.storable.upperBound) else {

@@ -14,14 +14,14 @@ public import Foundation
 /// - Errors are ``FileStorageError`` or `CancellationError`.
 /// - Calls may be made concurrently.
 public protocol FileStorageService: Sendable {
-    /// Returns all tags in the order in which they were saved; an empty list if none have been saved.
+    /// Returns all tags in the order in which they were saved. An empty list if none have been saved.
     ///
     /// - Throws: ``FileStorageError/decodingFailed(name:reason:)``, ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadTags() async throws -> [Tag]
 
     /// Replaces the list of tags. Records keep the ids of tags that are no longer listed.
     ///
-    /// - Throws: ``FileStorageError/encodingFailed(name:reason:)`` if the list contains an id twice;
+    /// - Throws: ``FileStorageError/encodingFailed(name:reason:)`` if the list contains an id twice.
     ///   ``FileStorageError/fileWriteFailed(name:reason:)``.
     func saveTags(_ tags: [Tag]) async throws
 
@@ -70,7 +70,7 @@ public protocol FileStorageService: Sendable {
 
     /// Returns all bytes of a picture.
     ///
-    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, also for an invalid name;
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, also for an invalid name.
     ///   ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadImage(filename: String, for record: TimeRecord) async throws -> Data
 

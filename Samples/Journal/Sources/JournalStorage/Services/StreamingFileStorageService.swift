@@ -21,14 +21,14 @@ public protocol StreamingFileStorageService: FileStorageService {
 
     /// Stores a new picture of a record under an unused name, and returns the name.
     ///
-    /// - Throws: The errors of ``saveImage(from:for:filename:)``; ``FileStorageError/imageWriteFailed(name:reason:)``
+    /// - Throws: The errors of ``saveImage(from:for:filename:)``. ``FileStorageError/imageWriteFailed(name:reason:)``
     ///   for an extension that ``ImageName`` does not permit.
     func addImage(from chunks: ImageChunks, for record: TimeRecord, fileExtension: String) async throws -> String
 
     /// Returns the bytes of a picture. Every iteration begins at the first byte and returns the present bytes to the
     /// end, even if the picture is replaced or deleted during the iteration.
     ///
-    /// - Throws: The errors of ``FileStorageService/loadImage(filename:for:)``; the iteration throws them too.
+    /// - Throws: The errors of ``FileStorageService/loadImage(filename:for:)``. The iteration throws them too.
     func imageChunks(filename: String, for record: TimeRecord) async throws -> ImageChunks
 
     /// Returns the damaged items by name. The call examines all contents, so that it is too slow for every page.

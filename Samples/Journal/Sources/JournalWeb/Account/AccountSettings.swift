@@ -26,7 +26,7 @@ public enum AccountSettings {
     ///
     /// - Parameters:
     ///   - server: The URL of the server.
-    ///   - endpoint: The URL that requests are sent to; nil for that of the server.
+    ///   - endpoint: The URL that requests are sent to. Nil for that of the server.
     ///   - token: The token of this device.
     ///   - settings: The settings of the journal.
     /// - Throws: `SettingsError`.
@@ -44,7 +44,7 @@ public enum AccountSettings {
         }
     }
 
-    /// Returns the URL that requests are sent to; nil if the journal has no account.
+    /// Returns the URL that requests are sent to. Nil if the journal has no account.
     ///
     /// - Throws: `SettingsError`.
     public static func address(_ settings: StorageRouter) async throws -> String? {

@@ -12,7 +12,7 @@ struct QueueConditions: Sendable {
 /// The values of a page from which the badges of its files are made.
 struct BadgeMaker: Sendable {
     let conditions: QueueConditions
-    /// The files on this device; nil if they were not looked up.
+    /// The files on this device. Nil if they were not looked up.
     let copies: Set<FileID>?
     /// The transfers that are running now.
     let transfers: [FileID: FileTransfer]
@@ -31,7 +31,7 @@ struct Badge: Hashable, Sendable {
     let text: String
     /// The reason why the file is not on the storage yet.
     private(set) var reason = ""
-    /// The time of the next attempt in milliseconds since 1970, which scripts count down to; empty for none.
+    /// The time of the next attempt in milliseconds since 1970, which scripts count down to. Empty for none.
     private(set) var until = ""
     private(set) var canRetry = false
     private(set) var canCancel = false
@@ -47,7 +47,7 @@ struct Badge: Hashable, Sendable {
         self.until = seconds.map { "\(Int64($0 * 1_000))" } ?? ""
     }
 
-    /// - Parameter isHere: Whether the file is on this device; nil if it was not looked up.
+    /// - Parameter isHere: Whether the file is on this device. Nil if it was not looked up.
     fileprivate init(_ image: StoredImage, isHere: Bool?, maker: BadgeMaker) {
         let upload = image.upload
         let transfer = maker.transfers[image.file.id]

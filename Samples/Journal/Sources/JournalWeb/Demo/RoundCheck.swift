@@ -18,7 +18,7 @@ final class RoundCheck: Service {
         let findings: Int
     }
 
-    /// The last result; nil before the first one.
+    /// The last result. Nil before the first one.
     let last = Watched<Round?>(nil)
     private let lfs: LFSManager
     private let faults: DemoStorage

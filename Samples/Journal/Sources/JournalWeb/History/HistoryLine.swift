@@ -7,12 +7,12 @@ struct HistoryLine: Hashable, Sendable {
     enum Stage: String, Hashable, Sendable { case queue, uploading, remote, freed, fetched, removed }
 
     let date: Date
-    /// The file; nil for an event of the whole storage or of the database.
+    /// The file. Nil for an event of the whole storage or of the database.
     let file: FileID?
     /// The name of the library's event, or of what a user did.
     let name: String
     let sentence: String
-    /// The badge that the file has from now on; nil if the event does not change it.
+    /// The badge that the file has from now on. Nil if the event does not change it.
     private(set) var badge: Badge?
     private(set) var stage: Stage?
 
@@ -102,7 +102,7 @@ struct HistoryLine: Hashable, Sendable {
 }
 
 extension LFSEvent {
-    /// The file of the event; nil for an event of the whole storage or of the database.
+    /// The file of the event. Nil for an event of the whole storage or of the database.
     var fileID: FileID? {
         switch self {
         case .queued(let id), .progress(let id, _), .uploaded(let id, _, _), .failed(let id, _, _),

@@ -7,7 +7,7 @@ struct HowView: Sendable {
     let stages: [FlowStage]
     let lines: [FlowLine]
     let hasLines: Bool
-    /// The id of the file whose rows are shown; nil for none.
+    /// The id of the file whose rows are shown. Nil for none.
     let chosen: String?
     let rows: [TableRow]
     let faults: [FlowFault]
@@ -22,9 +22,9 @@ struct HowView: Sendable {
     let canFill: Bool
     /// Indicates that the process can be killed.
     let canKill: Bool
-    /// The number of restarts in words; nil for none.
+    /// The number of restarts in words. Nil for none.
     let restarts: String?
-    /// The result of the last comparison of all bytes; nil for none.
+    /// The result of the last comparison of all bytes. Nil for none.
     let round: String?
 
     /// The largest number of waiting files that are shown with their reasons.
@@ -75,7 +75,7 @@ struct FlowFile: Sendable {
     let badge: Badge
     let isChosen: Bool
 
-    /// - Parameter last: The name of the last event of the file; nil for a file without events since the start.
+    /// - Parameter last: The name of the last event of the file. Nil for a file without events since the start.
     init(_ image: StoredImage, badge: Badge, isChosen: Bool, last: String?) {
         id = "\(image.file.id)"
         name = image.file.name ?? "without a name"
@@ -135,7 +135,7 @@ struct FlowLine: Sendable {
     let time: String
     let event: String
     let text: String
-    /// The id of the file; nil for an event of the whole storage.
+    /// The id of the file. Nil for an event of the whole storage.
     let file: String?
 
     init(_ line: HistoryLine, times: LocalTime) {

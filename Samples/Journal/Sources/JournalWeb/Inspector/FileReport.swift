@@ -27,12 +27,12 @@ struct FileReport: Encodable, Sendable {
     /// The row's status: `local` or `remote`.
     let status: String
     let attempts: Int
-    /// The time of the next attempt; nil if none is due.
+    /// The time of the next attempt. Nil if none is due.
     let nextAttempt: String?
     let lastError: String?
-    /// The reason why the app holds all uploads; nil if it does not.
+    /// The reason why the app holds all uploads. Nil if it does not.
     let hold: String?
-    /// The reason why the storage is unavailable; nil if it is available.
+    /// The reason why the storage is unavailable. Nil if it is available.
     let outage: String?
     let key: String
     let url: String?

@@ -5,7 +5,7 @@ import LFS
 enum LiveMessage: Sendable {
     /// An event of a file or of the whole storage, with the time at which it happened.
     case line(HistoryLine, time: String)
-    /// The reason why the storage is unavailable; nil when it is available.
+    /// The reason why the storage is unavailable. Nil when it is available.
     case storage(String?)
     /// The journal has changed: pages load their contents again.
     case changed

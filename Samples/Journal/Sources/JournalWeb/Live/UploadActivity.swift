@@ -55,7 +55,7 @@ struct UploadActivity: Sendable {
         return "\(time.prefix(8))-\(time.dropFirst(8))"
     }
 
-    /// Returns the minute of a UUID version 7; nil for any other text.
+    /// Returns the minute of a UUID version 7. Nil for any other text.
     private static func minute(_ id: String) -> Int? {
         let digits = id.prefix(13).split(separator: "-").joined()
         guard digits.utf8.count == 12, let milliseconds = Int(digits, radix: 16) else { return nil }

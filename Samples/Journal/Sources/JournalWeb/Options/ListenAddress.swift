@@ -3,7 +3,7 @@
 public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A host name or an address, without brackets.
     public let host: String
-    /// The port, from 0 to 65535; for 0 the system chooses one.
+    /// The port, from 0 to 65535. For 0 the system chooses one.
     public let port: Int
 
     /// Creates an address from its parts.

@@ -19,11 +19,11 @@ public struct WebOptions: Sendable {
         }
     }
 
-    /// The address that the server listens on; by default only this machine can reach it.
+    /// The address that the server listens on. By default only this machine can reach it.
     public var address = ListenAddress(host: "127.0.0.1", port: 8080)
-    /// The password that is required to see the journal; nil if everybody who reaches the server may see it.
+    /// The password that is required to see the journal. Nil if everybody who reaches the server may see it.
     public var password: String?
-    /// The files for TLS; nil for plain HTTP.
+    /// The files for TLS. Nil for plain HTTP.
     public var tls: TLSFiles?
     /// Names by which browsers reach the server, in addition to the listen address.
     public var hostNames: [String] = []
@@ -37,18 +37,18 @@ public struct WebOptions: Sendable {
     public var connectionLimits = ConnectionLimits()
     /// The logger of the server. Each line about a request contains its id.
     public var logger = Logger(label: "journal.web")
-    /// A closure that returns the reply of `/metrics`; nil without metrics.
+    /// A closure that returns the reply of `/metrics`. Nil without metrics.
     public var metrics: (@Sendable () -> String)?
-    /// The storage whose faults the page "How it works" switches; nil without switches.
+    /// The storage whose faults the page "How it works" switches. Nil without switches.
     public var faults: DemoStorage?
-    /// A closure that lets another process kill this one and start it again; nil without that switch.
+    /// A closure that lets another process kill this one and start it again. Nil without that switch.
     public var killDemo: (@Sendable () -> Void)?
     /// The number of times that this process was killed and started again.
     public var restarts = 0
-    /// A closure that fills an empty journal with sample records, on request; nil without that button.
+    /// A closure that fills an empty journal with sample records, on request. Nil without that button.
     public var fillDemo: (@Sendable (DatabaseStorageService) async throws -> Void)?
 
-    /// The request with which a page removes the journal from this device; nil without that form.
+    /// The request with which a page removes the journal from this device. Nil without that form.
     public var removal: RemovalRequest?
 
     /// Creates options for this machine only, on port 8080.

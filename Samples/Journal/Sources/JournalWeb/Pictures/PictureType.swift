@@ -36,7 +36,7 @@ enum PictureType: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the type of a stored file; nil for any other file.
+    /// Returns the type of a stored file. Nil for any other file.
     ///
     /// - Throws: `LFSError` if the first bytes cannot be read.
     static func of(_ file: FileData, in lfs: LFSManager) async throws -> PictureType? {

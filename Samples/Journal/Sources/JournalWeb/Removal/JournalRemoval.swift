@@ -22,7 +22,7 @@ public enum JournalRemoval: String, Hashable, Sendable, CaseIterable {
     ///   - settings: The settings of this database.
     ///   - confirm: A closure that receives the number of pictures that will be lost because they are not on the
     ///     storage. Nothing is removed if it throws.
-    /// - Throws: The error of the closure; `LFSError.Code.openElsewhere` while a server has the journal open;
+    /// - Throws: The error of the closure. `LFSError.Code.openElsewhere` while a server has the journal open.
     ///   `SettingsError`, for example without the folder of the secrets.
     public func perform(
         _ database: DatabasePool, settings: StorageRouter, confirming confirm: (_ lost: Int) throws -> Void

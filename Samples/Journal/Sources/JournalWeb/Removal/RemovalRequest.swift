@@ -16,7 +16,7 @@ public final class RemovalRequest: Sendable {
     /// Creates a request that no page has made yet.
     public init() {}
 
-    /// The removal that was requested; nil for none.
+    /// The removal that was requested. Nil for none.
     public var demand: Demand? { state.withLock { $0 } }
 
     /// Makes the request. A second one has no effect.

@@ -28,7 +28,7 @@ struct LocalTime: Sendable {
     /// Returns a text such as `01:30:05`.
     func seconds(_ date: Date) -> String { "\(clock(date)):\(Self.padded(parts(date).second))" }
 
-    /// Returns the instant of a text; nil if the text is invalid. A local time that a change of the clocks skips is
+    /// Returns the instant of a text. Nil if the text is invalid. A local time that a change of the clocks skips is
     /// read as the time after it.
     func date(_ text: String) -> Date? {
         let halves = text.split(separator: "T", omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ import Foundation
 struct TagBoxes: Sendable {
     /// The tags whose boxes are ticked, in their order.
     private let ticked: [UUID]
-    /// The tags whose boxes were ticked on the page; nil if the form does not contain them.
+    /// The tags whose boxes were ticked on the page. Nil if the form does not contain them.
     private let were: Set<UUID>?
     private let listed: Set<UUID>
     /// An additional tag.

@@ -117,7 +117,7 @@ struct KnownAlbum: Sendable {
     /// Indicates that another account has shared the album.
     let isForeign: Bool
     let members: [AlbumMember]
-    /// The id of this account; nil if the journal was never shared.
+    /// The id of this account. Nil if the journal was never shared.
     let account: String?
 
     var id: UUID { album.id }

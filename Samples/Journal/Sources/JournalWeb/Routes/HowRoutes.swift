@@ -49,7 +49,7 @@ struct HowRoutes: Sendable {
         return Array((first + images.filter { !ids.contains($0.file.id) }).prefix(Self.maxFiles))
     }
 
-    /// Returns the file whose rows are shown: that of the query; nil without one.
+    /// Returns the file whose rows are shown: that of the query. Nil without one.
     ///
     /// - Throws: ``WebError/Code/badRequest``.
     private func chosen(_ request: Request) async throws -> FileID? {

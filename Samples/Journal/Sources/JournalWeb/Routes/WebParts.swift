@@ -18,20 +18,20 @@ struct WebParts: Sendable {
     let password: Password?
     let feed: LiveFeed
     let counter: StoreCounter
-    /// The comparisons of a demonstration; nil without switches for faults.
+    /// The comparisons of a demonstration. Nil without switches for faults.
     let rounds: RoundCheck?
     /// The events of the library since the start.
     let history: FileHistory
-    /// The synchronization; nil if the journal is only on this device.
+    /// The synchronization. Nil if the journal is only on this device.
     let sync: DeviceSync?
-    /// The backup of folders; nil if the operator of the server permits no folders.
+    /// The backup of folders. Nil if the operator of the server permits no folders.
     let backup: FolderBackup?
     /// The limit on concurrent uploads of pictures, so that pages need not wait for a hundred pictures that were
     /// dropped together.
     let turns = KeyedMutex(4)
-    /// The cache of the thumbnails; nil for none.
+    /// The cache of the thumbnails. Nil for none.
     let cache: MediaCache?
-    /// The thumbnails; nil without the tool or the cache. Pages then show the original pictures.
+    /// The thumbnails. Nil without the tool or the cache. Pages then show the original pictures.
     let thumbnails: Thumbnails?
 
     var lfs: LFSManager { journal.lfs }
@@ -92,7 +92,7 @@ struct WebParts: Sendable {
 
     /// Returns the maker of the badges of some files.
     ///
-    /// - Parameter images: The files whose local copies are looked up; nil for none, on pages without badges.
+    /// - Parameter images: The files whose local copies are looked up. Nil for none, on pages without badges.
     func badges(of images: [StoredImage]?) async throws -> BadgeMaker {
         var copies: Set<FileID>?
         if let images {

@@ -38,7 +38,7 @@ struct RequestGuard: Sendable {
         }
     }
 
-    /// Returns the host of `host:port`, in lowercase; nil for any other text.
+    /// Returns the host of `host:port`, in lowercase. Nil for any other text.
     static func host(of authority: String) -> String? {
         if let address = ListenAddress(authority) { return address.host.lowercased() }
         return ListenAddress(authority + ":80")?.host.lowercased()

@@ -7,7 +7,7 @@ struct Seal: Sendable {
 
     /// - Parameters:
     ///   - secret: 32 random bytes.
-    ///   - password: The digest of the password; empty without a password. With another password all earlier signatures
+    ///   - password: The digest of the password. Empty without a password. With another password all earlier signatures
     ///     are invalid.
     init(secret: Data, password: Data) {
         // RFC 5869.

@@ -68,7 +68,7 @@ final class Sessions: Sendable {
             id: Seal.hex(Seal.random(16)), isLoggedIn: isLoggedIn, expires: now() + Self.lifetime, isNew: true)
     }
 
-    /// Returns the session of a request's cookies; nil if they contain no valid session.
+    /// Returns the session of a request's cookies. Nil if they contain no valid session.
     func session(cookies: [String]) -> Session? {
         let (time, owned) = (now(), owned.withLock { $0 })
         for pair in cookies.flatMap({ $0.split(separator: ";") }) {
@@ -102,7 +102,7 @@ final class Sessions: Sendable {
 
     /// Permanently ends a session in which a user is logged in.
     ///
-    /// - Throws: `SettingsError`; the session is then ended only until the next start.
+    /// - Throws: `SettingsError`. The session is then ended only until the next start.
     func end(_ session: Session) async throws {
         guard session.isLoggedIn else { return }
         let time = now()
@@ -121,7 +121,7 @@ final class Sessions: Sendable {
 
     /// Ends all sessions of all browsers.
     ///
-    /// - Throws: `SettingsError`; the sessions then remain valid.
+    /// - Throws: `SettingsError`. The sessions then remain valid.
     func endAll() async throws {
         let secret = Seal.random(Self.secretByteCount)
         try await settings.set(secret, for: .sessionSecret)

@@ -68,7 +68,7 @@ extension SettingSerializer<ClientCertificate> {
 }
 
 extension StorageKey<Data> {
-    /// The key that signs the cookies of browsers: 32 bytes; empty before the first start.
+    /// The key that signs the cookies of browsers: 32 bytes. Empty before the first start.
     static var sessionSecret: Self {
         .init("web.sessionSecret", default: Data(), domain: .keychain(), serializer: .data)
     }

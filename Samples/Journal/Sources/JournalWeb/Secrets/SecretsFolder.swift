@@ -10,7 +10,7 @@ public struct SecretsFolder: Hashable, Sendable {
 
     /// Determines the folder, which is created when it is first needed.
     ///
-    /// - Parameter path: The path; nil for `journal` in the user's folder for state, such as `~/.local/state/journal`.
+    /// - Parameter path: The path. Nil for `journal` in the user's folder for state, such as `~/.local/state/journal`.
     /// - Throws: `SettingsError.Code.notConfigured` if the environment has no such folder.
     public init(_ path: String? = nil) throws {
         url = URL(filePath: try path ?? StandardLocations(app: "journal").state, directoryHint: .isDirectory)

@@ -36,10 +36,10 @@ public struct JournalServer: Service {
     ///   - options: The options of the server.
     ///   - cache: The cache of the thumbnails, which the caller closes after the server has ended. If it is nil, pages
     ///     show the original pictures.
-    ///   - sync: The synchronization with other devices, which the caller runs too; nil for none.
-    ///   - backup: The backup of folders, which the caller runs too; nil for none.
+    ///   - sync: The synchronization with other devices, which the caller runs too. Nil for none.
+    ///   - backup: The backup of folders, which the caller runs too. Nil for none.
     ///   - onListening: A closure that is called once with the address, as soon as the server accepts requests.
-    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``; `SettingsError` if the secrets are
+    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``. `SettingsError` if the secrets are
     ///   not available. No secrets are created then.
     public init(
         _ journal: DatabaseStorageService, settings: StorageRouter, options: WebOptions, cache: MediaCache? = nil,

@@ -15,7 +15,7 @@ extension StorageKey<[String]> {
 }
 
 extension StorageKey<Int> {
-    /// The number of days for which a picture stays on this device after its last use; 0 for no such rule.
+    /// The number of days for which a picture stays on this device after its last use. 0 for no such rule.
     public static var cleanupDays: Self { .init("cleanup.keepsDays", default: 0) }
 }
 

@@ -10,12 +10,12 @@ struct SettingField: Sendable {
     let isSwitch: Bool
     /// A closure that removes the value, so that the default is used.
     let reset: Change
-    /// A closure that returns the change for a text; nil for an invalid text.
+    /// A closure that returns the change for a text. Nil for an invalid text.
     private let change: @Sendable (String) -> Change?
     /// A description of the permitted texts for people.
     private let allowed: String
 
-    /// - Parameter value: A closure that returns the value of a text; nil for an invalid text.
+    /// - Parameter value: A closure that returns the value of a text. Nil for an invalid text.
     private init<Value: Sendable>(
         _ name: String, key: StorageKey<Value>, isSwitch: Bool = false, allowed: String,
         value: @escaping @Sendable (String) -> Value?
@@ -83,7 +83,7 @@ struct SettingField: Sendable {
         "a number from \(range.lowerBound) to \(range.upperBound)"
     }
 
-    /// Returns the change that a form makes; nil if the field is missing or is as on the page.
+    /// Returns the change that a form makes. Nil if the field is missing or is as on the page.
     ///
     /// - Throws: ``WebError/Code/badRequest``.
     func change(_ form: Form) throws(WebError) -> Change? {

@@ -92,12 +92,12 @@ public final class DeviceSync: Service {
 
     var state: State { watched.value }
 
-    /// Returns the id of the account with a name; nil if it does not exist.
+    /// Returns the id of the account with a name. Nil if it does not exist.
     ///
     /// - Throws: `SyncError`.
     func account(named name: String) async throws -> String? { try await client.account(named: name) }
 
-    /// Returns the id of the account that the journal belongs to; nil before the server has sent it.
+    /// Returns the id of the account that the journal belongs to. Nil before the server has sent it.
     func ownAccount() async throws -> String? { try await client.ownAccount() }
 
     /// Returns a stream with a value after each change of the state, until its consumer ends.

@@ -11,7 +11,7 @@ extension ThumbnailTool {
     ///   - source: The original picture.
     ///   - edge: The longer edge of the thumbnail in pixels.
     ///   - parent: The folder in which the temporary folder is created.
-    /// - Throws: ``ThumbnailError``; the system's error for the folder; `CancellationError`.
+    /// - Throws: ``ThumbnailError``. The system's error for the folder. `CancellationError`.
     func data(
         of source: URL, edge: Int, in parent: URL = FileManager.default.temporaryDirectory
     ) async throws -> Data {

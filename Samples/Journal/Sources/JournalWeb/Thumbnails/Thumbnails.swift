@@ -39,7 +39,7 @@ final class Thumbnails: Service {
         events = journal.lfs.events()
     }
 
-    /// Returns the thumbnail of a file; nil if it cannot be created, or if the bytes of the file are not available yet.
+    /// Returns the thumbnail of a file. Nil if it cannot be created, or if the bytes of the file are not available yet.
     ///
     /// - Throws: `LFSError` if the file itself cannot be read, `CancellationError`.
     func data(of file: FileData, _ size: SmallSize = .thumbnail) async throws -> Data? {
@@ -47,7 +47,7 @@ final class Thumbnails: Service {
         return try await data(of: file, size, key: key, tags: [Self.tag(file.id)])
     }
 
-    /// Returns the cover of an album that begins with a file; nil as for ``data(of:_:)``.
+    /// Returns the cover of an album that begins with a file. Nil as for ``data(of:_:)``.
     ///
     /// - Throws: The errors of ``data(of:_:)``.
     func cover(of file: FileData, album: UUID) async throws -> Data? {

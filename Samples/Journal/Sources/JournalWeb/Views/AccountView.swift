@@ -10,7 +10,7 @@ struct AccountView: Sendable {
     let canRemove: Bool
     /// The number of pictures that a removal would lose.
     let lost: Int
-    /// The loss as a sentence; nil if all pictures are on the storage.
+    /// The loss as a sentence. Nil if all pictures are on the storage.
     let loss: String?
 
     init(_ snapshot: SettingsSnapshot, lost: Int, canRemove: Bool) {

@@ -6,9 +6,9 @@ struct ErrorView: Sendable {
     let message: String
     let code: Int
     let request: String
-    /// A sentence on what to do; nil if the message says it.
+    /// A sentence on what to do. Nil if the message says it.
     let advice: String?
-    /// The page that helps, with its name; nil for none.
+    /// The page that helps, with its name. Nil for none.
     let link: String?
     let linkName: String
 

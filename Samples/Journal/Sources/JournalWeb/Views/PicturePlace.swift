@@ -5,7 +5,7 @@ import LFS
 /// The place of a picture in the journal, as pages show it.
 struct PicturePlace: Sendable {
     private(set) var title: String
-    /// The path and the first line of the record; nil for a picture without a record.
+    /// The path and the first line of the record. Nil for a picture without a record.
     private(set) var record: String?
     private(set) var headline = ""
     /// The paths of the pages of the neighbours in the record.

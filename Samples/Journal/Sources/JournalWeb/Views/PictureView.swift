@@ -7,12 +7,12 @@ struct PictureView: Sendable {
     let name: String
     let path: String
     let thumbnail: String
-    /// The addresses for screens with one and with two pixels for each unit; nil without a thumbnail.
+    /// The addresses for screens with one and with two pixels for each unit. Nil without a thumbnail.
     let sources: String?
     /// The shape of the thumbnail, or an ordinary one while it is unknown.
     private(set) var width = 320
     private(set) var height = 240
-    /// The color of the placeholder; empty while it is unknown.
+    /// The color of the placeholder. Empty while it is unknown.
     private(set) var color = ""
     let fileID: String
     let size: String

@@ -18,9 +18,9 @@ struct AlbumView: Sendable {
 
 /// A group of pictures in a part of the page.
 struct PictureGroupView: Sendable {
-    /// The day; nil if pictures are grouped by months or not at all.
+    /// The day. Nil if pictures are grouped by months or not at all.
     let dayTitle: String?
-    /// The path and the first line of the record of all pictures; nil if they may belong to several records.
+    /// The path and the first line of the record of all pictures. Nil if they may belong to several records.
     let record: String?
     let headline: String
     private(set) var pictures: [PictureView]
@@ -52,9 +52,9 @@ struct PicturePartView: Sendable {
     /// The month and the number of the part, such as `2026-03.0`.
     let key: String
     let path: String
-    /// The month, on its first part; nil if pictures are not grouped.
+    /// The month, on its first part. Nil if pictures are not grouped.
     let heading: String?
-    /// The target of links to the month; nil for all parts but the first.
+    /// The target of links to the month. Nil for all parts but the first.
     let anchor: String?
     let count: Int
     /// The number of pictures in words.
@@ -100,7 +100,7 @@ struct PicturesView: Sendable {
     let parts: [PicturePartView]
     /// The groups of the pictures that were found.
     let found: [PictureGroupView]
-    /// The text that was searched for; empty for none.
+    /// The text that was searched for. Empty for none.
     let query: String
     let isSearch: Bool
     let foundText: String

@@ -37,13 +37,13 @@ struct RecordView: Sendable {
     let comment: String
     /// The first line of the comment, for lists.
     let headline: String
-    /// The time zone; nil if its offset is equal to that of the page.
+    /// The time zone. Nil if its offset is equal to that of the page.
     let zone: String?
     let zoneName: String
     let tags: [TagView]
     let pictures: [PictureView]
     let hasPictures: Bool
-    /// The number of pictures that a line does not show, in words; nil if it shows all.
+    /// The number of pictures that a line does not show, in words. Nil if it shows all.
     let further: String?
 
     /// The maximum number of pictures in a line of a list.
@@ -102,7 +102,7 @@ struct TodayView: Sendable {
     let running: [RecordView]
     let isRunning: Bool
     let isEmpty: Bool
-    /// The place in the timeline after the shown records; nil if all records of the day are shown.
+    /// The place in the timeline after the shown records. Nil if all records of the day are shown.
     let older: String?
     /// Indicates that the journal has no records at all.
     let isNew: Bool
@@ -120,7 +120,7 @@ struct TimelineView: Sendable {
 }
 
 struct RecordPageView: Sendable {
-    /// The picture whose deletion can be undone, on the page after it; nil for none.
+    /// The picture whose deletion can be undone, on the page after it. Nil for none.
     let deleted: String?
     let record: RecordView
     let tags: [TagView]

@@ -40,9 +40,9 @@ struct SettingsView: Sendable {
     let account: AccountView
     /// Indicates that browsers have to log in, so that they can be logged out.
     let hasPassword: Bool
-    /// The backup of folders; nil if the server permits no folders.
+    /// The backup of folders. Nil if the server permits no folders.
     let backup: BackupView?
-    /// The settings that cannot be read; nil if all can be read.
+    /// The settings that cannot be read. Nil if all can be read.
     let unreadable: String?
 
     init(_ appearance: Appearance, space: SpaceView, account: AccountView, backup: BackupView?, hasPassword: Bool) {

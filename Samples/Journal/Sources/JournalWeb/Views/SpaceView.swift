@@ -10,7 +10,7 @@ struct SpaceView: Sendable {
     let mostDays = CleanupRules.days.upperBound
     /// The number of albums whose pictures stay, as a sentence.
     let albums: String
-    /// The content of the cache in words; nil without a cache.
+    /// The content of the cache in words. Nil without a cache.
     let cached: String?
     /// The names of the keys whose values cannot be read.
     private(set) var unreadable: [String] = []

@@ -40,7 +40,7 @@ struct StorageView: Sendable {
     let isPaused: Bool
     let thumbnails: String
     let chart: ChartView
-    /// The synchronization; nil if the journal is only on this device.
+    /// The synchronization. Nil if the journal is only on this device.
     let devices: SyncView?
 }
 

@@ -14,7 +14,7 @@ struct SyncView: Sendable {
     let refused: Int
     let parked: Int
     let lines: [Line]
-    /// The reason why no rows are exchanged, with the remedy; nil if the synchronization works.
+    /// The reason why no rows are exchanged, with the remedy. Nil if the synchronization works.
     let trouble: String?
 
     init(_ sync: DeviceSync, report: SyncReport, problems: [SyncProblem], times: LocalTime) {
@@ -35,7 +35,7 @@ struct SyncView: Sendable {
         self.trouble = trouble.isEmpty ? nil : trouble
     }
 
-    /// Returns the sentence that every page shows about the state; empty if the synchronization works.
+    /// Returns the sentence that every page shows about the state. Empty if the synchronization works.
     static func trouble(_ state: DeviceSync.State) -> String {
         switch state.trouble {
         case nil: ""

@@ -15,7 +15,7 @@ struct Supervisor {
     private static let delay = Duration.seconds(1)
     private static let maxRestarts = 1_000
 
-    /// The number of restarts of this process; nil if it has no supervisor.
+    /// The number of restarts of this process. Nil if it has no supervisor.
     static var restarts: Int? { ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } }
 
     /// Asks the supervisor of this process to kill it, unless the supervisor is gone.

@@ -40,7 +40,7 @@ struct DemoPhoto: Sendable {
 
     /// Returns the JPEG file.
     ///
-    /// - Throws: ``Failure`` if libvips fails; the system's error for the temporary folder.
+    /// - Throws: ``Failure`` if libvips fails. The system's error for the temporary folder.
     @concurrent func jpeg() async throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appending(path: "journal-photo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(

@@ -36,7 +36,7 @@ struct ServedJournal: ParsableArguments {
         return folder.appending(path: "\(Self.workingFolder)/journal.sqlite").path
     }
 
-    /// Returns the mirror of the folder after it has brought the database up to date; nil without a folder. Damaged
+    /// Returns the mirror of the folder after it has brought the database up to date. Nil without a folder. Damaged
     /// items are reported, and stay in the folder.
     func mirror(_ database: DatabaseStorageService) async throws -> FolderMirror? {
         guard let folder else { return nil }

@@ -42,7 +42,7 @@ enum StorageArgument: Sendable, Equatable {
     /// - Parameters:
     ///   - creates: Indicates that a missing bucket is created.
     ///   - settings: A closure that opens the journal's settings. It is called for a bucket only.
-    /// - Throws: `StorageError` if the storage cannot be used, for example without keys; `SettingsError` for the
+    /// - Throws: `StorageError` if the storage cannot be used, for example without keys. `SettingsError` for the
     ///   secrets.
     func open(creates: Bool = false, _ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
         switch self {

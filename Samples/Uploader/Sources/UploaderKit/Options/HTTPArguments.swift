@@ -89,7 +89,7 @@ struct HTTPArguments: ParsableArguments {
         return headers
     }
 
-    /// Returns the password of the private key from its file or its command; nil without both.
+    /// Returns the password of the private key from its file or its command. Nil without both.
     private func certificatePassword() throws -> String? {
         if let clientCertificatePasswordFile { return Self.firstLine(of: try Self.read(clientCertificatePasswordFile)) }
         return try clientCertificatePasswordCommand.map { Self.firstLine(of: try Self.output(of: $0)) }

@@ -37,7 +37,7 @@ enum AccountSettings {
         },
     ]
 
-    /// Returns the server in the settings of a database; nil for a database without one.
+    /// Returns the server in the settings of a database. Nil for a database without one.
     ///
     /// - Throws: ``UploaderError``, `SettingsError`.
     static func server(of options: DatabaseOptions) async throws -> SyncArgument? {

@@ -11,7 +11,7 @@ extension StorageKey<[String]> {
 }
 
 extension StorageKey<Int> {
-    /// The number of days for which 'free' keeps a copy after its last use; 0 for no such rule.
+    /// The number of days for which 'free' keeps a copy after its last use. 0 for no such rule.
     static var cleanupDays: Self { .init("cleanup.keepsDays", default: 0) }
 }
 
