@@ -12,12 +12,18 @@ public struct CacheOptions: Sendable {
     /// A folder holds one cache of one database, and nothing else.
     public var folder: URL?
     /// The limits on the disk for each kind. See also ``MediaCache/setLimit(_:of:)``.
+    ///
+    /// The defaults are 10,000 entries and 512 MiB for thumbnails, 350 entries and 512 MiB for previews, and 200
+    /// entries and 128 MiB for album covers. A kind that is not listed may have 1,000 entries and 128 MiB.
     public var limits: [CacheKind: CacheLimit] = [
         .thumbnails: CacheLimit(count: 10_000), .previews: CacheLimit(count: 350),
         .albumCovers: CacheLimit(count: 200, byteCount: 128 << 20),
     ]
     /// The limits in memory for each kind. Memory never holds more entries than the disk. Each entry costs 256 bytes in
     /// addition to its content and its name.
+    ///
+    /// The defaults have the same numbers of entries as on the disk, with 32 MiB for thumbnails, 64 MiB for previews,
+    /// and 16 MiB for album covers. A kind that is not listed may have 1,000 entries and 16 MiB.
     public var memoryLimits: [CacheKind: CacheLimit] = [
         .thumbnails: CacheLimit(count: 10_000, byteCount: 32 << 20),
         .previews: CacheLimit(count: 350, byteCount: 64 << 20),

@@ -18,7 +18,7 @@ public struct ConnectionOptions: Hashable, Sendable {
     /// The library that sends the requests. `.platform` by default: `URLSession` on iOS, libcurl elsewhere.
     public var engine = Engine.platform
     /// Allows `http` URLs of other machines. Bytes, signatures and passwords can then be read in transit. `localhost`,
-    /// `127.0.0.0/8` and `::1` need no permission, and are reached without a proxy.
+    /// `127.0.0.0/8` and `::1` need no permission, and are reached without a proxy. The default is false.
     public var allowsPlainHTTP = false
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
@@ -35,10 +35,11 @@ public struct ConnectionOptions: Hashable, Sendable {
     /// `all_proxy`. `no_proxy` lists the hosts that are reached directly. Off by default, so that no variable redirects
     /// requests unintentionally. A proxy for `https` sees only the server's name.
     public var usesProxyFromEnvironment = false
-    /// The longest time to establish a connection. `URLSession` applies ``stallTimeout`` instead.
+    /// The longest time to establish a connection. `URLSession` applies ``stallTimeout`` instead. The default is 15
+    /// seconds.
     public var connectTimeout: Duration = .seconds(15)
     /// The longest time that a transfer may stall. A download must also receive 128 bytes per second on average over
-    /// five minutes.
+    /// five minutes. The default is 60 seconds.
     public var stallTimeout: Duration = .seconds(60)
     /// The limit of all uploads together in bytes per second, nil for no limit.
     public var uploadLimit: Int?

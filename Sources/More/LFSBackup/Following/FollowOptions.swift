@@ -1,6 +1,7 @@
 /// Options of a follower. Every option has a default.
 public struct FollowOptions: Sendable {
-    /// The time without changes after which a file has settled. A file that changes constantly never settles.
+    /// The time without changes after which a file has settled. A file that changes constantly never settles. The
+    /// default is 5 seconds.
     public var settle = Duration.seconds(5)
     /// The interval of additional full walks. If nil, the follower uses ``usualRescan`` while it cannot watch all
     /// folders, and makes no such walks otherwise.

@@ -8,11 +8,11 @@ public struct CacheKind: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter name: any text. It never becomes a path.
     public init(_ name: String) { self.name = name.canonical }
 
-    /// Small pictures for a grid: 10,000 entries, unless ``CacheOptions/limits`` changes it.
+    /// Small pictures for a grid. ``CacheOptions/limits`` allows 10,000 entries by default.
     public static let thumbnails = CacheKind("thumbnails")
-    /// Pictures for the screen: 350 entries.
+    /// Pictures for the screen. ``CacheOptions/limits`` allows 350 entries by default.
     public static let previews = CacheKind("previews")
-    /// Cover pictures of albums: 200 entries.
+    /// Cover pictures of albums. ``CacheOptions/limits`` allows 200 entries by default.
     public static let albumCovers = CacheKind("albumCovers")
 
     /// The name.

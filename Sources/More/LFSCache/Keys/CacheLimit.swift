@@ -2,7 +2,7 @@
 public struct CacheLimit: Hashable, Sendable {
     /// The maximum number of entries. 0 keeps none.
     public var count: Int
-    /// The maximum number of bytes.
+    /// The maximum number of bytes. The default is 512 MiB.
     public var byteCount: Int
 
     /// Creates a limit. Negative values count as 0.

@@ -23,7 +23,7 @@ import Darwin
 /// It sends one task at a time through the HTTP engine of the platform, in any order, and follows redirects as the
 /// system does. Equal seeds give equal decisions for equal tasks.
 public struct SimulatedDaemon: Sendable {
-    /// The faults of a daemon. Shares are between 0 and 1.
+    /// The faults of a daemon. Shares are between 0 and 1. The default of each is 0.
     public struct Faults: Hashable, Codable, Sendable {
         /// The seed of all decisions.
         public var seed: UInt64

@@ -27,11 +27,11 @@ public enum AccountLimit: String, Sendable, Hashable, CaseIterable {
 
 /// The storage that an account may use.
 public struct AccountQuota: Sendable, Hashable {
-    /// The maximum number of rows.
+    /// The maximum number of rows. The default is 5,000,000.
     public var rows: Int64 = 5_000_000
-    /// The maximum bytes of rows: their ids, texts and blobs, and eight bytes for each number.
+    /// The maximum bytes of rows: their ids, texts and blobs, and eight bytes for each number. The default is 1 GiB.
     public var rowBytes: Int64 = 1 << 30
-    /// The maximum bytes of files, as the rows of files declare them.
+    /// The maximum bytes of files, as the rows of files declare them. The default is 1 TiB.
     public var fileBytes: Int64 = 1 << 40
 
     /// Creates the default quota: 5,000,000 rows, 1 GiB of rows, and 1 TiB of files.

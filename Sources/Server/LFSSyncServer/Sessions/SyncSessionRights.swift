@@ -2,7 +2,7 @@ import LFSWire
 
 /// The requests that a session permits.
 public struct SyncSessionRights: Sendable, Hashable {
-    /// True if the session may read rows and objects, but change neither.
+    /// True if the session may read rows and objects, but change neither. The default is false.
     public var isReadOnly = false
     /// The tables or types that the session may use, such as `recipe` or `Recipe`. Nil for all.
     public var types: Set<String>?

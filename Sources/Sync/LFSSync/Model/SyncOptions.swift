@@ -10,7 +10,7 @@ public struct SyncOptions: Sendable {
     /// ``SyncError/Code/noToken``, except for ``SyncError`` and `CancellationError`.
     public var token: @Sendable () async throws -> String
     /// Permits an `http` URL of another machine. The token and the rows are then readable on the network. `localhost`,
-    /// `127.0.0.0/8` and `::1` need no permission.
+    /// `127.0.0.0/8` and `::1` need no permission. The default is false.
     public var allowsPlainHTTP = false
     /// The path of a PEM file with the authorities to trust instead of the system's, for a server whose certificate
     /// comes from your own authority.
