@@ -10,7 +10,7 @@ public import Logging
 /// The host identifies the caller and passes in the body. It returns the reply unchanged. The page "The protocol of
 /// signed URLs" of the module `LFSWire` describes the messages.
 public final class SigningService: Sendable {
-    /// The limits for one caller.
+    /// The limits of requests, callers and reads.
     public let limits: SigningLimits
     let backend: SigningBackend
     private let check: AccessCheck
@@ -19,11 +19,13 @@ public final class SigningService: Sendable {
     let work: SigningWork
     private let logger: Logger
 
+    /// Creates a service for one store.
+    ///
     /// - Parameters:
     ///   - backend: the store.
     ///   - access: the rights of callers.
     ///   - secret: the secret that signs upload tokens, which is the same for all processes of the server.
-    ///   - limits: the limits for one caller.
+    ///   - limits: the limits of requests, callers and reads.
     ///   - logger: receives the operation, the key and a hash of the caller, but never a URL or a token.
     /// - Throws: `StorageError.Code.invalidRequest` if namespaces are claimed in a store that cannot let exactly one of
     ///   several callers succeed, and for invalid limits.

@@ -16,7 +16,11 @@ public final class ServiceManagerNotifier: Service {
     private let logger: Logger
     private let state = Mutex(State.starting)
 
-    /// - Parameter address: the value of `NOTIFY_SOCKET`.
+    /// Creates a notifier, which does nothing without an address.
+    ///
+    /// - Parameters:
+    ///   - address: the address of systemd's socket. The default is the value of `NOTIFY_SOCKET`.
+    ///   - logger: receives failures.
     public init(
         address: String? = ProcessInfo.processInfo.environment["NOTIFY_SOCKET"], logger: Logger
     ) {

@@ -26,9 +26,12 @@ public final class FailedLogins: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
+    /// Creates a limit without failures.
+    ///
     /// - Parameters:
-    ///   - perMinute: the average number of failed logins that an address may make, and the number at once.
-    ///   - now: the current time.
+    ///   - perMinute: the average number of failed logins that an address may make in a minute, at least 1. It may make
+    ///     the same number at once.
+    ///   - now: returns the current time.
     public init(perMinute: Int, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.perMinute = Double(max(perMinute, 1))
         self.now = now

@@ -9,7 +9,9 @@ public struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
     /// The text of the key.
     public let rawValue: String
 
-    /// - Throws: ``StorageError/Code/invalidKey`` if the text breaks the rules above.
+    /// Creates a key from its text.
+    ///
+    /// - Throws: ``StorageError/Code/invalidKey`` if the text breaks the rules of keys.
     public init(_ rawValue: String) throws(StorageError) {
         guard Self.isValid(rawValue) else {
             throw StorageError(

@@ -19,6 +19,8 @@ package struct PartSending: Sendable {
         self.permits = permits
     }
 
+    /// Sends the parts of the plan concurrently, except for those that the server already has.
+    ///
     /// - Parameters:
     ///   - isThere: returns true if the server has the part from an earlier attempt.
     ///   - send: sends one part. An error cancels the other parts and is rethrown.

@@ -1,4 +1,4 @@
-/// The limits of a signing server. Except for ``wholeReads``, they apply to each caller.
+/// The limits of a signing server for each request and each caller. ``wholeReads`` is the limit for all callers.
 public struct SigningLimits: Hashable, Sendable {
     /// The maximum number of objects in one request, from 1 to 10,000.
     package var largestBatch = 100

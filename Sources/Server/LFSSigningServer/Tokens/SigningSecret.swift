@@ -15,10 +15,12 @@ public final class SigningSecret: Sendable, CustomStringConvertible, CustomRefle
     /// All accepted keys. The first one signs.
     private let keys: Mutex<[SymmetricKey]>
 
+    /// Creates a secret from random bytes.
+    ///
     /// - Parameters:
     ///   - bytes: at least 32 random bytes, which must be kept secret.
     ///   - others: the bytes of secrets that do not sign, but whose signatures are accepted.
-    /// - Throws: `StorageError.Code.invalidRequest` for fewer bytes.
+    /// - Throws: `StorageError.Code.invalidRequest` for fewer than 32 bytes.
     public init(_ bytes: Data, accepting others: [Data] = []) throws(StorageError) {
         keys = Mutex(try Self.keys([bytes] + others))
     }

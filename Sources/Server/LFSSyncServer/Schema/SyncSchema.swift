@@ -104,6 +104,8 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         }
     }
 
+    /// Creates a schema with the table of files and further tables.
+    ///
     /// - Parameters:
     ///   - tables: the tables besides `lfs_file`, which every schema has.
     ///   - containers: the containers that accounts share.

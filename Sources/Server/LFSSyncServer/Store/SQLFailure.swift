@@ -25,6 +25,8 @@ public struct SQLFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// The database's message. It may contain values of a row, but no password.
     public let message: String
 
+    /// Creates a failure.
+    ///
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: the database's message.

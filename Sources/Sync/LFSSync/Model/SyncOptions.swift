@@ -26,6 +26,8 @@ public struct SyncOptions: Sendable {
     /// The clock for the time that lines wait for further lines, so that they are applied together.
     package var lineClock: any Clock<Duration> = ContinuousClock()
 
+    /// Creates options for a server, with defaults for everything else.
+    ///
     /// - Parameters:
     ///   - server: the server's base URL.
     ///   - token: returns the token of the session.

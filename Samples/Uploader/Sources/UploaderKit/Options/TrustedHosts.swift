@@ -22,6 +22,8 @@ package struct TrustedHosts: Sendable {
         path = OptionSources.folder(in: environment) + "/hosts"
     }
 
+    /// Returns true if the list has a host.
+    ///
     /// - Throws: ``UploaderError`` if the list exists but is unreadable.
     package func contains(_ host: String) throws -> Bool { try lines().contains { $0 == host } }
 
