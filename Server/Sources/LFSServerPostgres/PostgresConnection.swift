@@ -11,7 +11,7 @@ import Darwin
 
 /// A session with the database server. Its calls block.
 ///
-/// Owner: one job at a time, on the queue of the ``PostgresWorker``.
+/// The queue of the ``PostgresWorker`` owns it, and runs one job at a time.
 final class PostgresConnection {
     let connection: OpaquePointer
     private let options: PostgresOptions

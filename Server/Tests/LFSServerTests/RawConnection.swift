@@ -10,7 +10,7 @@ import Darwin
 
 /// A connection for one request. It returns the reply as it was sent, and decodes only the chunks.
 ///
-/// Owner: one task at a time.
+/// One task at a time uses it.
 final class RawConnection: @unchecked Sendable {
     // Unchecked: the calls block in sequence on a separate thread.
     struct Failure: Error {}

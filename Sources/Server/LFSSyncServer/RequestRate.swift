@@ -5,7 +5,7 @@ import Synchronization
 /// A limit for the requests of each account: an average number per second, and up to ten times as many at once. A push
 /// counts as one request, and as one more for each hundred mutations.
 ///
-/// Owner of the numbers: the mutex.
+/// The mutex owns the numbers.
 final class RequestRate: Sendable {
     private struct Bucket {
         var left: Double

@@ -10,7 +10,7 @@ import Synchronization
 /// therefore answers all concurrent lookups. The store would process as many conditional writes of one object one after
 /// the other, which takes seconds.
 ///
-/// Owner of its state: the mutex, never held across a call.
+/// The mutex owns the state. It is never held across a call.
 final class NamespaceClaims: Sendable {
     /// The folder of the claims, which contains no objects of callers.
     static let folder = "claims"

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The recent consumption of each caller: a token bucket of objects, and the bytes of open actions.
 ///
-/// Owner of its state: the mutex, never held across a call.
+/// The mutex owns the state. It is never held across a call.
 final class CallerBudgets: Sendable {
     private struct Budget {
         var tokens: Double

@@ -4,7 +4,7 @@ import Synchronization
 /// A registry of work that may take longer than its callers wait. The work for a key runs once for all concurrent
 /// callers, and continues when they leave. A later caller joins it.
 ///
-/// Owner of the works: the mutex. They end when they are finished or with ``stop()``.
+/// The mutex owns the work, which ends when it is finished or with ``stop()``.
 final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, any Error>
     /// The callers that wait for a work. The value is nil until the work has ended.

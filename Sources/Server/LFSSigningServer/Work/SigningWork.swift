@@ -5,7 +5,7 @@ import Synchronization
 
 /// The work of a service that may take longer than a request: joining parts, and reading whole objects.
 ///
-/// Owner of the digests: the mutex.
+/// The mutex owns the digests.
 final class SigningWork: Sendable {
     /// A version of an object.
     private struct Version: Hashable {

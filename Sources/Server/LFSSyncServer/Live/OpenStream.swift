@@ -3,7 +3,7 @@ import Synchronization
 
 /// A stream while it is being sent.
 ///
-/// Owner of the routes and of the last state: the mutex. ``OpenStreams`` changes them.
+/// The mutex owns the routes and the last state. ``OpenStreams`` changes them.
 final class OpenStream: Sendable {
     /// A reason why a stream ends early.
     enum End: Sendable {

@@ -10,7 +10,7 @@ import Synchronization
 /// reads the sessions of the account. A statement at a long interval reads all sessions and repairs lost notices. A
 /// database that reports only the commits of this process needs a short interval.
 ///
-/// Owner of the streams and of the polling task: the mutex. The task ends with the last of the streams.
+/// The mutex owns the streams and the polling task. The task ends with the last stream.
 final class OpenStreams: Sendable {
     private struct State {
         var entries: [String: OpenStream] = [:]

@@ -6,7 +6,7 @@ import Synchronization
 /// sent another one needs no read of the database before its own transaction, and neither does a repeated made-up
 /// token.
 ///
-/// Owner of the entries: the mutex.
+/// The mutex owns the entries.
 final class KnownTokens: Sendable {
     private struct Entry {
         /// The account, or nil for a token without a session.

@@ -87,7 +87,7 @@ struct PushRound: Sendable {
 
 /// The versions of rows that the server had when it was last asked.
 ///
-/// Owner of the versions: the mutex.
+/// The mutex owns the versions.
 final class ServedVersions: Sendable {
     private let types = Mutex<[String: SyncType]>([:])
 

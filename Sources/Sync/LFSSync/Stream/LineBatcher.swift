@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// A batch ends when it is full, or 200 ms after its first line so that it does not wait for slow lines.
 ///
-/// Owner of the splitter, the reader and the lines of the current piece: the thread that delivers the bytes. Owner of
-/// the rest: the mutex.
+/// The thread that delivers the bytes owns the splitter, the reader and the lines of the current piece. The mutex owns
+/// the rest.
 final class LineBatcher: @unchecked Sendable {
     // Unchecked because of the first five properties. One thread at a time delivers bytes, as `ResponseBody.Sink`
     // documents.
