@@ -32,9 +32,9 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
     /// - Parameters:
     ///   - service: the service that holds the sessions.
     ///   - authenticator: decides who may open a session.
-    ///   - lifetime: the maximum lifetime of a session, however often it is used. Nil for none.
+    ///   - lifetime: the maximum lifetime of a session, however often it is used. The default, nil, sets no limit.
     ///   - lifetimeAfterToken: the maximum lifetime of a session after the expiry of the token that has opened or
-    ///     extended it. Nil for none.
+    ///     extended it. The default, nil, sets no limit.
     public init(
         _ service: SyncService, authenticator: any Authenticator, lifetime: Duration? = nil,
         lifetimeAfterToken: Duration? = nil

@@ -10,7 +10,7 @@ extension PostgresConnection {
         let text: String
     }
 
-    /// The process of the database server that belongs to this connection.
+    /// The ID of the server process that handles this connection.
     var process: Int32 { PQbackendPID(connection) }
 
     /// The socket, which can be read when a message has arrived or the connection has ended.

@@ -116,7 +116,7 @@ final class PostgresPool: Sendable {
 }
 
 extension Duration {
-    /// The duration in whole milliseconds, at least one unless it is zero.
+    /// The duration in whole milliseconds, from 1 to `Int32.max`. It is 0 for a duration of zero or less.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         let whole = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000)

@@ -17,7 +17,7 @@ package struct Namespace: Hashable, Sendable {
     /// Returns true if this database created the file with this key.
     package func isOurs(_ key: String) -> Bool { key.hasPrefix(prefix) }
 
-    /// Returns the id in a key of this database, or nil for a key of another one.
+    /// Returns the id in a key of this database. Nil for a key of another database, and for a key without a valid id.
     package func id(inKey key: String) -> FileID? {
         isOurs(key) ? FileID(text: String(key.dropFirst(prefix.utf8.count))) : nil
     }

@@ -13,7 +13,7 @@ import Darwin
 /// file.
 package enum OpenCall {
     private static let patience = Duration.seconds(10)
-    /// In microseconds.
+    /// The delay before the next attempt, in microseconds.
     private static let interval: UInt32 = 10_000
 
     /// Runs the call.

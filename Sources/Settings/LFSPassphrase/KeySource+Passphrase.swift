@@ -18,7 +18,7 @@ extension KeySource {
         passphrase(hashing, isChecked: true, ask: ask)
     }
 
-    /// For tests, with a cost below the accepted minimum.
+    /// Returns a source for tests, which may use a cost below the accepted minimum.
     package static func passphrase(
         _ hashing: PassphraseHashing, isChecked: Bool, ask: @escaping @Sendable () async throws -> Passphrase
     ) -> KeySource {

@@ -5,7 +5,7 @@ import LFSSystem
 extension PassphraseHashing {
     /// Derives a key of 256 bits from a passphrase, for an app that stores the salt.
     ///
-    /// The derivation takes a large part of a second on its own thread, and needs the memory of the hashing.
+    /// The derivation takes a large part of a second on a background thread. ``scrypt`` needs 128 MiB of memory.
     ///
     /// - Parameters:
     ///   - passphrase: the passphrase.

@@ -179,8 +179,8 @@ public final class SyncClient: Sendable {
     /// upgrade of the server.
     ///
     /// - Parameter problem: a refused change, as ``SyncProblem/fetch(limit:_:)`` returns it.
-    /// - Returns: the number of changes that were made again. It is 0 for a deleted row and for a problem of another
-    ///   kind.
+    /// - Returns: the number of changes that were made again. A change of some columns of a deleted row stays refused.
+    ///   The number is 0 for a problem of another kind.
     /// - Throws: `DatabaseError`, `CancellationError`.
     @discardableResult public func resend(_ problem: SyncProblem) async throws -> Int {
         guard problem.kind == .refused else { return 0 }

@@ -28,7 +28,9 @@ struct CommandOptions {
         takesValue = found
     }
 
-    /// Returns a message about the first unknown option, or nil if all options are known.
+    /// Returns a message about the first unknown option, or about a share that follows `--read-data` without `=`.
+    ///
+    /// - Returns: nil if there is no such mistake, or if the parser has to report an earlier word.
     func complaint(_ arguments: [String]) -> String? {
         var rest = arguments.prefix { $0 != "--" }
         while let word = rest.popFirst() {

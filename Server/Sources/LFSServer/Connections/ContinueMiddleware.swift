@@ -5,9 +5,9 @@ import NIOHTTPTypes
 
 /// A middleware that answers `Expect: 100-continue` (RFC 9110, section 10.1.1) when a route starts to read the body.
 ///
-/// Without that answer, libcurl waits a second before each body. If a request is refused by its head, the client
-/// receives only the refusal and does not send the body. Add this as the last middleware that reads the start of the
-/// body.
+/// Without that answer, libcurl waits a second before each body. If a route refuses a request because of its head, the
+/// client receives only the refusal and does not send the body. Add every middleware that reads the body after this
+/// one.
 public struct ContinueMiddleware<Context: ConnectionContext>: RouterMiddleware {
     /// Creates the middleware. It has no options.
     public init() {}

@@ -157,7 +157,8 @@ final class BackgroundWork: Sendable {
 
     // MARK: The storage
 
-    /// Waits until no other process uploads for this database, then uploads until the suspension or the stop.
+    /// Waits until no other process uploads for this database, then uploads and deletes objects until the suspension or
+    /// the stop.
     private func lead() async throws {
         let lock = places.store.uploaderLock
         while !lifecycle.isEnding {

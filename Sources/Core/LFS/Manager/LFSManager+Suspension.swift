@@ -32,12 +32,13 @@ extension LFSManager {
     /// ended early is finished.
     ///
     /// - Throws: ``LFSError/Code/wrongStore`` when the local store is no longer the folder that was opened.
-    ///   ``LFSError/Code/openElsewhere`` while another process has an unfinished reset. ``LFSError/Code/notRunning``
-    ///   after a stop. The database's error. The manager is still suspended then, and the call can be repeated.
+    ///   ``LFSError/Code/openElsewhere`` while another process has an unfinished reset. The database's error. The
+    ///   manager is still suspended then, and the call can be repeated. ``LFSError/Code/notRunning`` after a stop.
     public func resumeFromSuspension() async throws {
         try await LFSError.catching { try await suspension.resume() }
     }
 
-    /// True from the beginning of ``suspend(finishingWithin:)`` to the end of ``resumeFromSuspension()``.
+    /// True from the beginning of ``suspend(finishingWithin:)`` to the end of ``resumeFromSuspension()``. False after a
+    /// stop.
     public var isSuspended: Bool { lifecycle.isSuspended }
 }

@@ -95,8 +95,8 @@ public struct LFSOptions: Sendable {
         self.logger = logger
     }
 
-    /// The options with values in their permitted ranges. A shorter interval would be a busy loop, and no download slot
-    /// an endless wait.
+    /// The options with values in their permitted ranges. A shorter poll interval would cause a busy loop. With a
+    /// maximum of zero, a download or an upload would wait forever.
     var withinBounds: LFSOptions {
         var options = self
         if pollInterval != .zero { options.pollInterval = max(pollInterval, .milliseconds(10)) }

@@ -124,7 +124,7 @@ package enum TombstoneTable {
             sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0 WHERE fileID = ?", arguments: [id])
     }
 
-    /// Does the same as ``retry(_:_:)`` for all failed deletions. Returns their number.
+    /// Does the same as ``retry(_:_:)`` for all failed deletions, and clears their errors. Returns their number.
     package static func retryAll(_ db: Database) throws -> Int {
         try db.execute(
             sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0, errorMessage = NULL WHERE attempts > 0")

@@ -18,7 +18,9 @@ struct SourceFile {
         }
     }
 
-    /// Calls `body` with the whole content, and throws if the file changed during the read.
+    /// Calls `body` with each chunk of the content, in order.
+    ///
+    /// - Throws: ``FileError/Code/sourceChanged`` if the file changed during the read, and the errors of `body`.
     func read(_ flag: CancellationFlag, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         var count: Int64 = 0
         var isAtEnd = false

@@ -45,8 +45,8 @@ public final class UploadSource: Sendable {
             descriptor: descriptor, byteCount: byteCount, sha256: sha256, contentType: contentType, name: name)
     }
 
-    /// Creates a source whose bytes a function returns. For a storage that transforms bytes on their way to another
-    /// storage.
+    /// Creates a source whose bytes a function returns. A storage that transforms bytes on their way to another storage
+    /// needs it.
     ///
     /// - Parameters:
     ///   - byteCount: the size in bytes.

@@ -34,7 +34,9 @@ package struct SendBudget: Hashable, Sendable {
         return SendBudget(byteCount: isTooMuch ? .max : sum, age: isOver || byteCount == 0 ? .zero : age)
     }
 
-    /// Returns the shortest delay before the next attempt.
+    /// Returns the minimum delay before the next attempt.
+    ///
+    /// - Parameter size: the file's size in bytes.
     package func wait(size: Int64) -> Duration {
         let again = byteCount - size
         guard size > 0, again > 0 else { return .zero }

@@ -181,8 +181,10 @@ public struct FolderSource: AssetSource {
         return try checked(number, root: folder.root, asset: asset)
     }
 
-    /// Returns the descriptor of an open file, or closes it if the selected folder was replaced and the file is not the
-    /// one that the walk found.
+    /// Returns the descriptor of an open file.
+    ///
+    /// - Throws: ``BackupError/Code/unreadable`` if the selected folder was replaced and the file is not the one that
+    ///   the walk found. The descriptor is closed then.
     private func checked(_ number: Int32, root: FileIdentity?, asset: Asset) throws -> Int32 {
         let isOtherRoot = asset.sighting.map { root != $0.root } ?? false
         guard !isOtherRoot || isSame(number, asset: asset) else {

@@ -189,7 +189,8 @@ final class CacheStore: Sendable {
 
     // MARK: Writing
 
-    /// Writes an entry in place of an existing one with the same key, and evicts entries to make room for it.
+    /// Writes an entry in place of an existing one with the same key, and evicts entries to make room for it. An entry
+    /// above ``CacheLimit/largestEntry`` is not written, but the existing one is removed.
     ///
     /// - Parameters:
     ///   - removals: the number of removals by other openings before the content was loaded. If the number has changed,

@@ -29,7 +29,7 @@ struct PartsDigests: Hashable, Sendable {
         return true
     }
 
-    /// Returns all digests as one text of bytes, or nil if one is unknown.
+    /// Returns the concatenated bytes of all digests, or nil if one is unknown.
     private static func joined(_ digests: [String?]) -> [UInt8]? {
         var bytes: [UInt8] = []
         for digest in digests {

@@ -36,7 +36,7 @@ final class OpenStream: Sendable {
         /// Returns true if the account may have something new since the last call. True at the first call.
         func takeNews() -> Bool { stream.hasNews.exchange(false, ordering: .acquiringAndReleasing) }
 
-        /// Has the next look at the session count as new, after the stream has found something to send.
+        /// Lets the next look at the session count as new, after the stream has found something to send.
         ///
         /// The stream may have read a state between two looks that neither of them saw, such as access that was given
         /// and withdrawn.
@@ -101,9 +101,9 @@ final class OpenStream: Sendable {
         state.withLock { $0.lastState = nil }
     }
 
-    /// Records the state of a look.
+    /// Records the state of the session at a look.
     ///
-    /// - Returns: true if it differs from that of the look before.
+    /// - Returns: true if the state differs from that of the previous look, or if there is no previous state.
     func hasNewState(_ value: Int?) -> Bool {
         state.withLock { state in
             defer { state.lastState = value }

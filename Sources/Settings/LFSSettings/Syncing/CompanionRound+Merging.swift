@@ -7,7 +7,7 @@ import LFSSystem
 /// Ids are compared first, so that only winning values are decoded. They are written in transactions of a few hundred
 /// rows, so that the app's own changes can run in between.
 extension CompanionRound {
-    /// The number of rows in one transaction.
+    /// The maximum number of rows in one transaction.
     static let rowsAtOnce = 500
 
     /// The results of a merge, in addition to the accepted values.

@@ -27,7 +27,8 @@ struct CompanionSelection: Sendable {
         if byteCount / 2 > limit { fit() }
     }
 
-    /// Adds an entry that was published before and may not be stored anywhere else. If it wins, it is never left out.
+    /// Adds an entry that was published before and may not be stored anywhere else. If it wins and has a value, it is
+    /// never left out.
     mutating func keep(_ name: String, entry: CompanionState.Entry) {
         if let standing = entries[name], !entry.wins(over: standing) { return }
         if let id = leftOut[name], entry.updateID <= id { return }

@@ -91,7 +91,7 @@ public struct RemoteStorageTransport: CompanionTransport {
         } while request.continuation != nil
     }
 
-    /// Returns nil for an object that is not a device's. Other programs may store files there.
+    /// Returns the id of the device that has published an object. Nil for an object of another program.
     private func device(of key: ObjectKey) -> FileID? {
         FileID(text: String(key.rawValue.dropFirst(prefix.utf8.count + 1)))
     }

@@ -100,7 +100,7 @@ struct DatabaseFile: Sendable {
         )
     }
 
-    /// For commands that read the tables of LFS.
+    /// Requires that the database has the tables of LFS. Commands call it before they read them.
     func requireFiles() throws {
         switch owner {
         case .uploader, .another(hasLFS: true): return

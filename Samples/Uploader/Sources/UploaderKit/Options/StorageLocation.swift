@@ -14,7 +14,7 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     /// The location in the syntax of `--to`, if it is known.
     package let argument: String
     package var isFolder: Bool { description.hasPrefix("dir:") }
-    /// False for a missing folder.
+    /// False if the folder is missing. Always true for a storage on a server.
     package let isThere: Bool
 
     /// Creates the location of a folder, which is its real path. For a missing folder, it is the real path of the

@@ -70,7 +70,7 @@ extension Report {
         for sentence in LackingWords.sentences(report.lacking) { message(sentence) }
     }
 
-    /// Reports a file whose name other devices do not receive.
+    /// Reports a file that other devices do not receive, because its name is not valid text.
     func notShared(_ path: FilePath) {
         refused(1)
         var event = JSONEvent("failed")

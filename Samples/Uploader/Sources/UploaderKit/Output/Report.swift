@@ -33,7 +33,7 @@ final class Report: Sendable {
     /// The progress so far, for tasks that wait for the run.
     let advance = ProgressMeter()
     let options: OutputStyle
-    /// Only for the extensions of this type.
+    /// The state of the report. Only the extensions of this type use it.
     let state = Mutex(State())
     let start = ContinuousClock.now
     /// Wakes the progress display after a pause.

@@ -1,6 +1,6 @@
 import LFS
 
-/// The time for which a run continues without progress. A value type whose caller passes the time.
+/// The limit of the time for which a run continues without progress. The caller passes the time.
 package struct StallTimeout: Sendable {
     /// The limit. Nil for forever.
     package let limit: Duration?
@@ -8,9 +8,12 @@ package struct StallTimeout: Sendable {
 
     package init(_ limit: Duration?) { self.limit = limit }
 
-    /// Records the progress at a time, as figures that change with it. The time may start at any value.
+    /// Records the progress at a time.
     ///
-    /// - Returns: true if the last progress is older than the limit.
+    /// - Parameters:
+    ///   - figures: numbers that change with every progress.
+    ///   - time: the current time, which may start at any value.
+    /// - Returns: true if the figures have not changed for the limit or longer.
     package mutating func isOver(_ figures: [Int64], at time: Duration) -> Bool {
         guard let limit else { return false }
         guard let last, last.figures == figures else {
@@ -60,7 +63,8 @@ extension StallTimeout {
         }
     }
 
-    /// Never returns. Throws an error when the task is cancelled, or when there was no progress for the limit.
+    /// Watches the progress and never returns. Throws an error when the task is cancelled, or when the limit has passed
+    /// without progress.
     ///
     /// Work by another process counts as well, because the rows show it.
     private func watch(_ lfs: LFSManager, advance: ProgressMeter) async throws {

@@ -177,7 +177,8 @@ struct RestoreLayout: Sendable {
         return roots.contains(path) ? path : nil
     }
 
-    /// Returns the names below the output: those of the folders, and the last one.
+    /// Returns the components of a place below the output folder. They begin with the name of the pushed folder. For a
+    /// directly pushed file, it is only the file's name.
     private static func names(of path: FilePath, _ roots: Set<FilePath>) -> [[UInt8]] {
         let names = path.components
         guard let root = root(of: path, roots) else { return names.suffix(1) }

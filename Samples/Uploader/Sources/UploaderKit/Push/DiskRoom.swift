@@ -21,9 +21,11 @@ struct DiskRoom: Sendable {
     private static let longestWait = Duration.seconds(2)
     private static let shortestPause = Duration.milliseconds(50)
 
+    /// Decides how many of the next files may be attached, after a wait for space if necessary.
+    ///
     /// - Parameters:
-    ///   - sizes: the sizes of the next files.
-    ///   - wasRefused: true if the first file did not fit although it seemed to.
+    ///   - sizes: the sizes of the next files in bytes.
+    ///   - wasRefused: true if the first file did not fit, although an earlier answer allowed it.
     /// - Throws: the database's error. `CancellationError`.
     func ask(_ sizes: [Int64], wasRefused: Bool) async throws -> BackupSpace.Answer {
         let sizes = sizes.map { $0.addingSaturated(Self.rowsByteCount) }

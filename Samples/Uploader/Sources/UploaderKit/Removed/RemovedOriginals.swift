@@ -152,7 +152,7 @@ struct RemovedOriginals: Sendable {
 
 /// The folders that still contain a pushed file, at any depth.
 private struct LivingFolders {
-    /// For each folder, the number of path components of the highest folder above it that is also recorded.
+    /// The folders, each with the number of path components of the highest folder above it that is also recorded.
     private var folders: [FilePath: Int] = [:]
 
     func contains(_ folder: FilePath) -> Bool { folders[folder] != nil }
