@@ -26,7 +26,7 @@ struct BacklogTests {
                 1,000      10.0              8.0         1.000             0.200        3.0
                 10,000     10.0              8.0         1.000             0.200        3.0
 
-                Medians of the rounds; of the memory the largest.
+                Medians of the rounds. For the memory, the largest value.
                 The cost of all rows grows with their number to the power of 1.000 in wall time, 1.000 in CPU time.
                 An idle manager, watched for 10.0 s: 0.50 CPU ms a second.
                   0.90 times a second: PRAGMA data_version

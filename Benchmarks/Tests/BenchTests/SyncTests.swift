@@ -35,7 +35,7 @@ struct SyncTests {
                 1,000 rows, scan and insert    0.100  10,000  0.050             –  3.0           –       0.50
                 10,000 rows, sync              2.000   5,000  1.000         1.000  3.0         1.0          –
 
-                Medians of the rounds; of the memory the largest, above what the process had before.
+                Medians of the rounds. For the memory, the largest growth of the process.
                 sync/this is the median of each round's ratio of rows a second.
                 The cost of a first sync grows with the rows to the power of 1.000 in wall time, 1.000 in CPU time.
                 """)

@@ -61,7 +61,7 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
                 path: path, cause: error)
         }
         if error.isMissing {
-            return FileError(.missing, message: "\(path) is not there: \(error.reason).", path: path, cause: error)
+            return FileError(.missing, message: "\(path) does not exist: \(error.reason).", path: path, cause: error)
         }
         if error.isWithoutLocks {
             return FileError(

@@ -29,7 +29,7 @@ struct BacklogCommand: ParsableCommand {
         guard (0.1...3_600).contains(idle) else { throw ValidationError("--idle has to be from 0.1 to 3600.") }
         let least = filesWithBytes
         guard rows.allSatisfy({ $0 >= least }) else {
-            throw ValidationError("--rows has to be at least \(least), so many have bytes.")
+            throw ValidationError("--rows has to be at least \(least), the number of files with bytes.")
         }
     }
 
@@ -74,7 +74,7 @@ struct BacklogCommand: ParsableCommand {
         let parts = text.split(separator: ",").map(String.init)
         let sizes = parts.compactMap(Int.init)
         guard !sizes.isEmpty, sizes.count == parts.count, Set(sizes).count == sizes.count else {
-            throw ValidationError("'\(text)' is no list of different numbers, such as 10000,100000.")
+            throw ValidationError("'\(text)' is not a list of different numbers. Write, for example, 10000,100000.")
         }
         return sizes
     }

@@ -22,7 +22,7 @@ struct IngestCommand: ParsableCommand {
     @Option(name: .long, help: "The size of the large file: 512MiB.")
     var largeSize = ByteSize(bytes: 512 << 20)
 
-    @Option(name: .long, help: "The whole way in C; the one that is built beside this program by default.")
+    @Option(name: .long, help: "The program whole-way. The default is the one next to this program.")
     var wholeWay: String?
 
     @OptionGroup var rounds: RoundOptions

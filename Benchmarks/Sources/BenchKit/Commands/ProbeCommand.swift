@@ -3,7 +3,7 @@ import ArgumentParser
 /// A hidden command that measures in its own process and prints the result as JSON. The other commands start it.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
+        commandName: "probe", abstract: "Measure in this process. The other commands start it.", shouldDisplay: false,
         subcommands: [
             Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self, Upload.self, Download.self,
             Delete.self, SyncMaking.self, FirstSync.self, RowCopy.self, SyncLive.self, SyncReaders.self,

@@ -2,10 +2,10 @@ import ArgumentParser
 
 /// The server and the bucket of all copies. The keys come from the environment only.
 struct ServerOptions: ParsableArguments {
-    @Option(name: .long, help: "The server's URL; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL by default.")
+    @Option(name: .long, help: "The server's URL. The default is AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.")
     var endpoint: String?
 
-    @Option(name: .long, help: "The region; AWS_REGION or AWS_DEFAULT_REGION by default.")
+    @Option(name: .long, help: "The region. The default is AWS_REGION or AWS_DEFAULT_REGION.")
     var region: String?
 
     @Option(name: .long, help: "A bucket that exists. Everything goes below lfs-bench/ in it.")

@@ -4,7 +4,7 @@ import ArgumentParser
 extension SyncCommand {
     struct Resume: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Measure how soon a first sync goes on that was cut off, and what comes twice.")
+            abstract: "Measure how soon an interrupted first sync continues, and what it repeats.")
 
         @Option(name: .long, help: "How many rows.")
         var rows = 100_000
@@ -43,11 +43,11 @@ extension SyncCommand {
 
     struct Writes: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Measure the app's own writes, idle and beside a first sync.")
+            abstract: "Measure the app's own writes, idle and during a first sync.")
 
         @Option(name: .long, help: "How many rows come meanwhile.")
         var rows = 200_000
-        @Option(name: .long, help: "How many writes are measured while nothing comes.")
+        @Option(name: .long, help: "The number of measured writes while nothing arrives.")
         var writes = 2_000
         @Option(name: .long, help: "Between the end of a write and the next one, in milliseconds.")
         var pause = 1

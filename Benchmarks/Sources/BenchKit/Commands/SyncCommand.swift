@@ -16,7 +16,7 @@ struct SyncCommand: ParsableCommand {
 
     struct First: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Measure a first sync beside SQLite's own scan and insert.",
+            abstract: "Compare a first sync with SQLite's own scan and insert.",
             discussion: """
                 sync             all rows into an empty database of an app, until synchronize() has
                                  returned; device and server are processes of their own
@@ -73,7 +73,7 @@ struct SyncCommand: ParsableCommand {
         guard !sizes.isEmpty, sizes.count == parts.count, Set(sizes).count == sizes.count,
             sizes.allSatisfy({ (1...10_000_000).contains($0) })
         else {
-            throw ValidationError("'\(text)' is no list of different numbers, such as 10000,100000.")
+            throw ValidationError("'\(text)' is not a list of different numbers. Write, for example, 10000,100000.")
         }
         return sizes
     }
@@ -94,7 +94,7 @@ struct SyncDatabaseOptions: ParsableArguments {
 struct LFSServerOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("The built lfs-server; LFS_SERVER in the environment by default.", valueName: "path"))
+        help: ArgumentHelp("The built lfs-server. The default is LFS_SERVER in the environment.", valueName: "path"))
     var server: String?
 
     /// - Throws: `BenchError` without a server.
@@ -103,7 +103,7 @@ struct LFSServerOptions: ParsableArguments {
             throw BenchError("Give --server or set LFS_SERVER: the path of lfs-server, built with -c release.")
         }
         guard FileManager.default.isExecutableFile(atPath: path) else {
-            throw BenchError("'\(path)' is no program that can be run.")
+            throw BenchError("'\(path)' is not an executable file.")
         }
         return URL(fileURLWithPath: path).standardizedFileURL.path
     }

@@ -17,7 +17,7 @@ struct ThroughputCommand: ParsableCommand {
     @OptionGroup var server: ServerOptions
     @OptionGroup var tools: ToolOptions
 
-    @Option(name: .long, help: "A folder to copy to instead of a bucket; only some tools do that.")
+    @Option(name: .long, help: "A folder to copy to instead of a bucket. Only some tools support it.")
     var toFolder: String?
 
     @Option(name: .long, help: "How many files.")
@@ -42,7 +42,7 @@ struct ThroughputCommand: ParsableCommand {
         if toFolder == nil {
             try server.requireBucket()
         } else if server.bucket != nil || check {
-            throw ValidationError("--to-folder goes with neither --bucket nor --check.")
+            throw ValidationError("--to-folder cannot be combined with --bucket or --check.")
         }
         guard (1...1_000_000).contains(files) else { throw ValidationError("--files has to be from 1 to 1000000.") }
         guard (1...1_000).contains(rounds) else { throw ValidationError("--rounds has to be from 1 to 1000.") }
@@ -65,7 +65,7 @@ struct ThroughputCommand: ParsableCommand {
         let folder = URL(fileURLWithPath: toFolder).path
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            throw BenchError("\(folder) is not a folder. Make it first.")
+            throw BenchError("\(folder) is not a folder. Create it first.")
         }
         return .folder(folder)
     }

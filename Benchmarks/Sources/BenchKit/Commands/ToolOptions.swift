@@ -3,7 +3,7 @@ import ArgumentParser
 /// The tools that take part, and their paths.
 struct ToolOptions: ParsableArguments {
     @Option(
-        name: .long, help: ArgumentHelp("Tools, separated by commas; all of them by default.", valueName: "names"),
+        name: .long, help: ArgumentHelp("Tools, separated by commas. The default is all.", valueName: "names"),
         transform: ToolOptions.tools)
     var tools = Tool.allCases
 
@@ -14,10 +14,10 @@ struct ToolOptions: ParsableArguments {
         transform: ToolOptions.place)
     var tool: [Place] = []
 
-    @Option(name: .long, help: "The uploader; the one beside this program by default.")
+    @Option(name: .long, help: "The uploader. The default is the one next to this program.")
     var uploader: String?
 
-    @Option(name: .long, help: "obstore-copy.py; the one in the sources of this program by default.")
+    @Option(name: .long, help: "obstore-copy.py. The default is the one in the sources of this program.")
     var obstoreScript: String?
 
     struct Place {
@@ -48,7 +48,7 @@ struct ToolOptions: ParsableArguments {
     private static func named(_ name: String) throws -> Tool {
         guard let tool = Tool(rawValue: name) else {
             let all = Tool.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(name)' is no tool. There are: \(all).")
+            throw ValidationError("There is no tool '\(name)'. The tools are: \(all).")
         }
         return tool
     }

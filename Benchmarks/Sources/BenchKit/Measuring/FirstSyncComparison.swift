@@ -36,7 +36,7 @@ struct FirstSyncComparison {
                     case .select: sizes[index].selects.append(sample)
                     }
                     guard sample.rows == rows[index] else {
-                        throw BenchError("\(sample.rows) of \(rows[index]) rows have come.")
+                        throw BenchError("\(sample.rows) of \(rows[index]) rows have arrived.")
                     }
                     Console.message(
                         "\(Format.count(rows[index], noun: "row")), \(part), round \(round + 1) of \(rounds): "

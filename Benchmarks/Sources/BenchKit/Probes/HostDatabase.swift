@@ -31,7 +31,7 @@ struct HostDatabase: Sendable {
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
             guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
-                throw BenchError("The database does not take PRAGMA synchronous = FULL.")
+                throw BenchError("The database did not accept PRAGMA synchronous = FULL.")
             }
         }
     }

@@ -42,12 +42,12 @@ package struct SyncChangesProbe: Sendable {
             let report = try await client.synchronize()
             changed.append((ContinuousClock.now - begin) / .seconds(1))
             guard report.received == changes else {
-                throw BenchError("\(changes) rows were changed, and \(report.received) have come.")
+                throw BenchError("\(changes) rows were changed, but the device received \(report.received).")
             }
         }
         await client.shutdown()
         guard let idle = Latencies(idle), let changed = Latencies(changed) else {
-            throw BenchError("Nothing was measured: more --times.")
+            throw BenchError("Nothing was measured. Increase --times.")
         }
         return SyncChangesSample(rows: rows, changes: changes, idle: idle, changed: changed)
     }

@@ -32,7 +32,7 @@ package struct SyncIdleProbe: Sendable {
         let client = try await FirstSyncProbe.client(device, server: server, token: tokens[2])
         let first = try await client.synchronize()
         guard try SyncHost.count(device) == scopes, first.parked == 0 else {
-            throw BenchError("\(try SyncHost.count(device)) notes of \(scopes) scopes have come.")
+            throw BenchError("\(try SyncHost.count(device)) notes of \(scopes) scopes have arrived.")
         }
         let cpu = try server.cpuSeconds()
         var seconds: [Double] = []
@@ -43,7 +43,7 @@ package struct SyncIdleProbe: Sendable {
         }
         let serverCPU = (try server.cpuSeconds() - cpu) / Double(times)
         await client.shutdown()
-        guard let latencies = Latencies(seconds) else { throw BenchError("Nothing was measured: more --times.") }
+        guard let latencies = Latencies(seconds) else { throw BenchError("Nothing was measured. Increase --times.") }
         return SyncIdleSample(scopes: scopes, latencies: latencies, serverCPUSeconds: serverCPU)
     }
 }

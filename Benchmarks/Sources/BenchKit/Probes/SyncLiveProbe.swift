@@ -71,7 +71,7 @@ package struct SyncLiveProbe: Sendable {
                     return false
                 }
                 guard !socket.isEnded else {
-                    throw BenchError("The server has ended a stream: \(socket.byteCount) bytes.")
+                    throw BenchError("The server ended a stream after \(socket.byteCount) bytes.")
                 }
                 return true
             }

@@ -88,7 +88,7 @@ package struct SyncMaker: Sendable {
         let name = "partner\(number)"
         let token = try await service.addSession(account: name)
         guard let own = try await service.account(named: name), let other = try await service.account(named: reader)
-        else { throw BenchError("An account was made and is not there.") }
+        else { throw BenchError("An account was created but does not exist.") }
         let grant = """
             {"id":"2","seq":2,"type":"PartnerV1","op":"put","key":"\(own)-\(other)","data":{"sharedByID":"\(own)",\
             "sharedWithID":"\(other)"}}

@@ -76,13 +76,13 @@ package struct SyncReadersProbe: Sendable {
                 try socket.read(atMost: max(1, rate / frequency))
                 socket.forget()
                 guard !socket.isEnded else {
-                    throw BenchError("The rows came to a reader's end: give more --rows, or less --seconds.")
+                    throw BenchError("A reader received all rows. Increase --rows or reduce --seconds.")
                 }
                 next += 1
             }
             try await Task.sleep(until: start + .seconds(Double(turn) / Double(turns)))
         }
-        guard let begun else { throw BenchError("Nobody has read anything: more --seconds.") }
+        guard let begun else { throw BenchError("No reader received anything. Increase --seconds.") }
         return (bytes() - begun.bytes, (ContinuousClock.now - begun.time) / .seconds(1))
     }
 
@@ -97,7 +97,9 @@ package struct SyncReadersProbe: Sendable {
             latencies.append((ContinuousClock.now - begin) / .seconds(1))
             try await Task.sleep(until: start + .seconds(Double(turn + 1) / Double(Self.frequency)))
         }
-        guard let latencies = Latencies(latencies) else { throw BenchError("Nothing was measured: more --seconds.") }
+        guard let latencies = Latencies(latencies) else {
+            throw BenchError("Nothing was measured. Increase --seconds.")
+        }
         return latencies
     }
 }

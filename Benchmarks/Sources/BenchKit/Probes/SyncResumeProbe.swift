@@ -46,7 +46,7 @@ package struct SyncResumeProbe: Sendable {
         }
         // The first sync of all is not a resumption.
         guard first.count == cuts, let latencies = Latencies(Array(first.dropFirst())) else {
-            throw BenchError("All rows had come before the sync was cut off \(cuts) times: more --rows.")
+            throw BenchError("All rows arrived before the sync was cut off \(cuts) times. Increase --rows.")
         }
         return SyncResumeSample(rows: rows, cuts: cuts, repeated: again, firstRows: latencies)
     }

@@ -48,7 +48,7 @@ final class SyncSocket {
             fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0
         else {
             close(descriptor)
-            throw BenchError("The server takes no more connections: \(String(cString: strerror(errno))).")
+            throw BenchError("The server accepts no more connections: \(String(cString: strerror(errno))).")
         }
     }
 

@@ -44,7 +44,7 @@ package struct SyncWritesProbe: Sendable {
         let after = try await write(device, while: { $0 < writes / 2 })
         await client.shutdown()
         guard let idle = Latencies(before + after), let beside = Latencies(during) else {
-            throw BenchError("The sync was over before a write was: more --rows.")
+            throw BenchError("The sync ended before the first write. Increase --rows.")
         }
         return SyncWritesSample(rows: rows, seconds: seconds, idle: idle, beside: beside)
     }

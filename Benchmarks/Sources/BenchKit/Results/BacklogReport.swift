@@ -102,7 +102,7 @@ extension BacklogReport: CustomStringConvertible {
     }
 
     private var notes: [String] {
-        var notes = ["Medians of the rounds; of the memory the largest."]
+        var notes = ["Medians of the rounds. For the memory, the largest value."]
         if let wallExponent, let cpuExponent {
             notes.append(
                 "The cost of all rows grows with their number to the power of "

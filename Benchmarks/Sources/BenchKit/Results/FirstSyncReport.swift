@@ -92,7 +92,7 @@ extension FirstSyncReport: CustomStringConvertible {
 
     private var notes: [String] {
         var notes = [
-            "Medians of the rounds; of the memory the largest, above what the process had before.",
+            "Medians of the rounds. For the memory, the largest growth of the process.",
             "sync/this is the median of each round's ratio of rows a second.",
         ]
         if let wallExponent, let cpuExponent {

@@ -23,12 +23,12 @@ struct ServerCheck {
         switch Int(answer.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 {
         case 200..<300: return
         case 0: throw BenchError("The server \(endpoint) cannot be reached: \(answer.reason())")
-        case 404: throw BenchError("There is no bucket '\(bucket)' at \(endpoint). Make it first.")
+        case 404: throw BenchError("There is no bucket '\(bucket)' at \(endpoint). Create it first.")
         case 401, 403:
             throw BenchError("\(endpoint) refuses the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
         case let status:
             throw BenchError(
-                "\(endpoint) answered \(status) when asked for the bucket '\(bucket)'; is the region right?")
+                "\(endpoint) answered \(status) to a request for the bucket '\(bucket)'. Check the region.")
         }
     }
 

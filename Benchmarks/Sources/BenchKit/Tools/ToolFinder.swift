@@ -23,13 +23,13 @@ struct ToolFinder {
     /// Returns the path of the script in the Benchmarks package.
     static func obstoreScript() throws -> String {
         if let script = above("Benchmarks/obstore-copy.py") { return script }
-        throw BenchError("Benchmarks/obstore-copy.py is not above this executable; give it with --obstore-script.")
+        throw BenchError("Benchmarks/obstore-copy.py is not above this executable. Give --obstore-script.")
     }
 
     private static func absence(of tool: Tool) -> String {
         switch tool {
-        case .wholeWay: "it is not built; swift build --package-path Benchmarks -c release does so"
-        case .lfs: "it is not built; swift build --package-path Samples/Uploader -c release --product uploader does so"
+        case .wholeWay: "it is not built. Run: swift build --package-path Benchmarks -c release"
+        case .lfs: "it is not built. Run: swift build --package-path Samples/Uploader -c release --product uploader"
         case .obstore: "no \(tool.executableName) in PATH has the module obstore"
         case .s5cmd, .rclone, .aws, .curl, .cp: "no \(tool.executableName) in PATH"
         }

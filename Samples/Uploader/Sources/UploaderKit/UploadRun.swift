@@ -86,7 +86,7 @@ struct UploadRun: Sendable {
             try await run.perform(prepare, work)
         }
         let interruption = Interruption(log: report.options.log) { _ in
-            report.message("Stopping after current transfers; a second signal stops at once. Run it again to continue.")
+            report.message("Stopping after current transfers. A second signal stops at once. Run it again to continue.")
             report.stops()
             main.cancel()
         } onStatus: {

@@ -47,7 +47,7 @@ struct UnreadableCopyTests {
                 ["verify": ["--content", "--repair"], "pull": ["--all", "--output", "out"]][command] ?? []
             let run = try uploader(command, arguments: arguments, in: folder, unreadable: copy)
             #expect(run.status == 0, "\(run)")
-            let words = ["verify": "Input/output error", "pull": "was damaged; the storage had intact bytes"]
+            let words = ["verify": "Input/output error", "pull": "was damaged, but the storage had intact bytes"]
             #expect((run.output + run.messages).contains(words[command] ?? "?"), "\(run)")
             #expect(try Data(contentsOf: copy) == bytes && quarantined(folder).isEmpty)
             #expect(try uploader("verify", arguments: ["--content"], in: folder).status == 0)

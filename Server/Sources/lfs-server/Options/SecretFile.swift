@@ -28,7 +28,8 @@ enum SecretFile {
 
     private static func read(_ path: String) throws -> Data {
         guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw Failure(description: "The signing secret \(path) cannot be read.")
+            throw Failure(
+                description: "The signing secret \(path) cannot be read. Check that it exists and belongs to this user.")
         }
         return bytes
     }

@@ -86,6 +86,6 @@ package struct UnavailableLocation: Hashable, Sendable {
     package init(_ path: String, error: FileError) {
         self.path = path
         isAbsent = error.code == .missing
-        reason = isAbsent ? "\(path) is not there. Is its disk mounted?" : error.message
+        reason = isAbsent ? "\(path) does not exist. Is its disk mounted?" : error.message
     }
 }

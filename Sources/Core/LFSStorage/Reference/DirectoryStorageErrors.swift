@@ -41,7 +41,7 @@ enum DirectoryStorageErrors {
         guard let error = error as? SystemError else { return StorageError(wrapping: error, key: key) }
         if error.isMissing {
             return StorageError(
-                .unreachable, message: "The storage folder \(path) is not there: is its share mounted?", key: key,
+                .unreachable, message: "The storage folder \(path) does not exist. Is its share mounted?", key: key,
                 cause: error)
         }
         if error.isNoSpace {

@@ -240,7 +240,7 @@ struct Attacher<Source: AssetSource>: Sendable {
             // For example, the files of /sys.
             return "its size is \(size) bytes, but \(readCount) could be read"
         }
-        return "it changed while it was read; back it up again when no program writes to it"
+        return "it changed while it was read. Back it up again when no program writes to it"
     }
 
     // MARK: Rows

@@ -42,7 +42,7 @@ final class DiskLayer: Sendable {
     func find(
         _ key: CacheKey
     ) async -> (entry: (content: Data, tags: [CacheTag])?, removalsElsewhere: Int64?) {
-        let look = await attempt("reading the cache failed; the content is loaded instead") { store in
+        let look = await attempt("reading the cache failed, so the content is loaded") { store in
             try await store.find(key)
         }
         guard let look else { return (nil, nil) }
@@ -63,7 +63,7 @@ final class DiskLayer: Sendable {
         _ entry: StoredEntry, limit: CacheLimit, loadedSince removals: Int64?,
         mayKeep: @escaping @Sendable () -> Bool, uses: @escaping @Sendable () -> [String]
     ) async -> [CacheKey] {
-        let outcome = await attempt("writing the cache failed; the content is used without it") { store in
+        let outcome = await attempt("writing the cache failed, so the content is not cached") { store in
             try await store.store(entry, limit: limit, loadedSince: removals, mayKeep: mayKeep, uses: uses)
         }
         if let outcome { return outcome.evicted }

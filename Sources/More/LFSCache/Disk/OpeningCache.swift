@@ -78,7 +78,7 @@ enum OpeningCache {
         case .success(let store): return store
         case .failure(let error as CacheError): throw error
         case .failure(let error):
-            failures.note("the cache cannot be used; all content is loaded", error: error)
+            failures.note("the cache cannot be used, so all content is loaded", error: error)
             return nil
         }
     }
@@ -131,7 +131,7 @@ enum OpeningCache {
                     """,
                 path: path)
         } catch {
-            failures.note("the cache cannot be used; all content is loaded", error: error)
+            failures.note("the cache cannot be used, so all content is loaded", error: error)
             if StoreFault.isDamage(error) { try folder.noteDamage() }
             return nil
         }

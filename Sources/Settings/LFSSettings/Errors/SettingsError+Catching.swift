@@ -64,7 +64,7 @@ extension SettingsError {
         SettingsError(error.code == .cancelled ? .cancelled : .transportFailed, message: error.message, cause: error)
     }
 
-    private static let noSpace = "The disk that holds the database is full. Make room; nothing was changed."
+    private static let noSpace = "The disk that holds the database is full. Nothing was changed. Make room on it."
 
     private static func ofFile(_ error: FileError) -> SettingsError {
         let code: Code =

@@ -59,7 +59,7 @@ struct ListCommand: ParsableCommand {
 
     func validate() throws {
         let hasOther = status != nil || isHere != nil || pinned || gone || sort != .path || reverse || long
-        if versions, hasOther { throw ValidationError("--versions goes with files and --json only.") }
+        if versions, hasOther { throw ValidationError("--versions can be combined only with files and --json.") }
     }
 
     /// A line of `--json`.

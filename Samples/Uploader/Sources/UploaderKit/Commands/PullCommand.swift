@@ -73,7 +73,7 @@ struct PullCommand: AsyncParsableCommand {
         guard [all, synced, files.naming != nil].filter(\.self).count == 1 else {
             throw ValidationError("Give either files, --all, or --synced.")
         }
-        if asOf != nil, synced { throw ValidationError("--as-of goes with files or --all.") }
+        if asOf != nil, synced { throw ValidationError("--as-of requires files or --all.") }
         guard (folder != nil) != inPlace else { throw ValidationError("Give either --output or --in-place.") }
         if folder == "" { throw ValidationError("--output is empty. Write . for the current folder.") }
     }

@@ -170,7 +170,7 @@ extension TransferOptions {
             throw ValidationError("--part-size is for s3:// and azure:// only.")
         }
         if createStorage, case .signed = storage {
-            throw ValidationError("--create-storage is not for signed URLs: the server has the storage.")
+            throw ValidationError("--create-storage is not for signed URLs, because the server manages the storage.")
         }
         if limitRate != nil, storage.localPath != nil {
             throw ValidationError("--limit-rate is for storages on servers, and not for dir:.")

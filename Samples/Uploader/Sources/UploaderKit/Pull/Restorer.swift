@@ -167,7 +167,7 @@ struct Restorer: Sendable {
             } catch let error where wasHere && CorruptCopy.isTold(by: error) {
                 // Another file with the same bytes, or another process, may have repaired the copy first.
                 if try await lfs.repairLocalCopy(of: attached.file.id) {
-                    report.message("The local copy of \(path) was damaged; the storage had intact bytes.")
+                    report.message("The local copy of \(path) was damaged, but the storage had intact bytes.")
                 }
                 guard try await write(attached, to: target, overwrites: found == .other) else { throw error }
             }

@@ -105,6 +105,6 @@ struct StatusState {
             "failed \(path?.description ?? upload.fileID.uuidString): \(upload.reason ?? "for an unknown reason")"
         }
         let rest = status.failed - failures.count
-        return rest > 0 ? lines + ["\(Format.count(rest)) more failed; see 'list --status failed'"] : lines
+        return rest > 0 ? lines + ["\(Format.count(rest)) more failed. See 'list --status failed'."] : lines
     }
 }

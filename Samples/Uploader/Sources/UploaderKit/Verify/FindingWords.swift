@@ -25,7 +25,7 @@ struct FindingWords {
         case .found where finding.repair == .discard: advice
         case .found where finding.isKnown: known
         case .found where isUnknown && finding.repair == nil:
-            "--repair keeps it; with --remove-unknown it deletes it for good."
+            "--repair keeps it. With --remove-unknown it deletes it for good."
         case .found: advice
         }
     }

@@ -35,7 +35,7 @@ struct VerifyRun: Sendable {
     func run() async throws {
         let main = Task { try await verify() }
         let interruption = Interruption(log: report.log) { _ in
-            report.message("Stopping; a second signal stops at once. Finished reads and repairs are kept.")
+            report.message("Stopping. A second signal stops at once. Finished reads and repairs are kept.")
             main.cancel()
         } onStatus: {
             report.showProgressNow()
