@@ -28,8 +28,7 @@ enum SecretFile {
 
     private static func read(_ path: String) throws -> Data {
         guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw Failure(
-                description: "The signing secret \(path) cannot be read. Check that it exists and belongs to this user.")
+            throw Failure(description: "The signing secret \(path) cannot be read. Check its path and its owner.")
         }
         return bytes
     }

@@ -95,8 +95,8 @@ extension Report {
         case .lost: message("more has changed at once than the system can report: all folders are walked again")
         case .replaced(let name): message("\(FilePath(name)) is a different folder now: all folders are walked again")
         case .unsettled(let name):
-            message("\(FilePath(name)) has been written to for more than a minute. It is pushed when that ends")
-        case .gone(let name): message("\(FilePath(name)) no longer exists; it is looked for every \(interval)")
+            message("\(FilePath(name)) has been written to for more than a minute. It is pushed when that ends.")
+        case .gone(let name): message("\(FilePath(name)) no longer exists, and is looked for every \(interval)")
         case .limited(let folders, let reason, let isLimit):
             message(
                 "only \(Format.count(folders, noun: "folder")) can be watched (\(reason)): "
