@@ -44,7 +44,7 @@ struct ContestTests {
                 "Of three ways it is what the first takes more than the second, in the third."))
     }
 
-    @Test("Each way has the same turns after an unmeasured one")
+    @Test("Each method has the same number of rounds after a warm-up")
     func turns() async throws {
         var calls: [[Int]] = [[], []]
         let contest = try await RoundRobin(count: 3, calls: 2).measure(

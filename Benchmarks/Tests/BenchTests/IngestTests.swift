@@ -42,7 +42,7 @@ struct IngestTests {
                 """)
     }
 
-    @Test("The command ingests the same files in each way in each round")
+    @Test("The command ingests the same files with each method in each round")
     func command() throws {
         let report = try BenchProcess.report(
             IngestReport.self, arguments: "ingest", "--files", "70", "--size",

@@ -44,7 +44,7 @@ struct StatisticsTests {
         #expect(abs(exponent - 0.5) < 1e-9)
     }
 
-    @Test("One size or a cost of zero has no growth exponent")
+    @Test("A single size or a cost of zero has no growth exponent")
     func noExponent() {
         #expect(GrowthExponent.of([]) == nil)
         #expect(GrowthExponent.of([(10, 1), (10, 2)]) == nil)

@@ -55,7 +55,7 @@ final class WholeWayTests {
     }
 
     @Test(
-        "A refusal of the server ends the program with status 1 and the reason",
+        "A refusal by the server ends the program with status 1 and the reason",
         .enabled(if: TestServer.seaweedfs != nil))
     func refusal() throws {
         var server = try #require(TestServer.seaweedfs)
@@ -67,7 +67,7 @@ final class WholeWayTests {
         #expect(try rows().map(\.status) == ["local"])
     }
 
-    @Test("An existing database, a link or a missing folder ends it with status 1")
+    @Test("An existing database, a link or a missing folder ends the program with status 1")
     func errors() throws {
         let (source, target) = (try makeFiles(1), try folder.makeFolder("target"))
         #expect(try run(source + "/none", database, "dir", target).status == 1)

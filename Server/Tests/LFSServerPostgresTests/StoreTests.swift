@@ -204,7 +204,7 @@ struct StoreTests {
         }
     }
 
-    @Test("A store of an earlier server gets the present function of positions")
+    @Test("The server updates the position function in a store of an earlier server")
     func stamp() async throws {
         try await TestStore.run { database in
             try await serve(database, schema: SharingServer.schema)

@@ -43,7 +43,7 @@ struct ContinueTests {
         return String(decoding: try Data(contentsOf: output), as: UTF8.self)
     }
 
-    @Test func `is told to send it once it is wanted`() async throws {
+    @Test func `A client that waits for 100 Continue sends a body that the route reads`() async throws {
         let size = try #require(try URL(filePath: "/usr/bin/env").resourceValues(forKeys: [.fileSizeKey]).fileSize)
         try await serving(router) { server in
             let reply = try await put("http://127.0.0.1:\(server.port)/taken", fields: ["Expect: 100-continue"])
@@ -54,7 +54,7 @@ struct ContinueTests {
         }
     }
 
-    @Test func `sends none when it is refused`() async throws {
+    @Test func `A client that waits for 100 Continue sends no body after a refusal`() async throws {
         try await serving(router) { server in
             let reply = try await put("http://127.0.0.1:\(server.port)/refused", fields: ["Expect: 100-continue"])
             #expect(reply.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && reply.hasSuffix(" sent 0"), "\(reply)")

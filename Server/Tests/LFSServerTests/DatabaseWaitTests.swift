@@ -54,7 +54,7 @@ struct DatabaseWaitTests {
         #expect(error?.code == .unusable && clock.now.offset == .zero)
     }
 
-    @Test func `A start without a database ends with 1 after the time, and logs the wait`() throws {
+    @Test func `A start without a database logs the wait and exits with 1 at the limit`() throws {
         let process = Process()
         let errors = Pipe()
         process.executableURL = URL(filePath: ServerProcess.program)

@@ -29,7 +29,7 @@ struct LoginLimitTests {
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "x", "::1/129", "10.0.0.0/8/8", "10.0.0.0/-1"])
-    func `A text that is no range is refused`(_ text: String) { #expect(AddressRange(text) == nil) }
+    func `An invalid address range is refused`(_ text: String) { #expect(AddressRange(text) == nil) }
 
     @Test(arguments: [
         ("x-forwarded-for", "198.51.100.1, 203.0.113.7", "203.0.113.7"),
@@ -69,7 +69,7 @@ struct LoginLimitTests {
         #expect(!logins.permits("good", from: "2001:db8::1"))
     }
 
-    @Test func `The middleware refuses made-up tokens without a look-up, whatever open routes answer`() async throws {
+    @Test func `The middleware refuses made-up tokens without a look-up on every route`() async throws {
         let lookUps = Count()
         let start = ContinuousClock.now
         let logins = FailedLogins(perMinute: 2) { start }

@@ -132,7 +132,7 @@ struct ReloadTests {
         return String(match.1)
     }
 
-    @Test func `A former signing secret is accepted until SIGHUP finds it gone`() async throws {
+    @Test func `A former signing secret is accepted until a SIGHUP after its removal`() async throws {
         try await ForeignTokenTests.withFolder { folder in
             let (first, second) = (folder.appending(path: "a"), folder.appending(path: "b"))
             for file in [first, second] { _ = try SecretFile.open([file.path]) }

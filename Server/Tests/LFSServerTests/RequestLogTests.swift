@@ -91,7 +91,7 @@ struct RequestLogTests {
         }
     }
 
-    @Test func `An unknown path and a health check are logged without the path, the latter as debug`() async throws {
+    @Test func `Unknown paths and health checks are logged without the path`() async throws {
         let output = Output()
         let router = router(output.logger())
         Readiness(checks: []).addRoutes(to: router)

@@ -31,7 +31,7 @@ struct RoutesTests {
 
     private static let head = #"{"version":1,"operation":"head","objects":[{"key":"space/one"}]}"#
 
-    @Test func `a request without a token is refused before its body is looked at`() async throws {
+    @Test func `A signing request without a token is refused before its body is read`() async throws {
         try await serving { server in
             for method in ["GET", "POST"] {
                 let reply = try await server.send(method, path: "/lfs", body: method == "POST" ? "{" : "")
@@ -40,7 +40,7 @@ struct RoutesTests {
         }
     }
 
-    @Test func `every reply has the protocol's form and names its request`() async throws {
+    @Test func `Every reply of the signing routes is JSON with the version and a request id`() async throws {
         try await serving { server in
             let cases = [
                 ("/lfs", "GET", "", 200), ("/lfs", "POST", Self.head, 200), ("/lfs", "POST", "{", 400),
@@ -58,7 +58,7 @@ struct RoutesTests {
         }
     }
 
-    @Test func `bytes go in and come out through the server's own URLs`() async throws {
+    @Test func `Bytes are uploaded and downloaded through the server's own URLs`() async throws {
         try await serving { server in
             func ask(_ text: String) async throws -> [String: Any] {
                 let reply = try await server.send("POST", path: "/lfs", headers: ["Authorization": "alice"], body: text)

@@ -16,7 +16,7 @@ struct TokenFileTests {
         try body(folder.appendingPathComponent("tokens").path)
     }
 
-    @Test func `a token lets its user in, until it is revoked, and stands in no file`() throws {
+    @Test func `A token is accepted until it is revoked, and the file does not contain it`() throws {
         try inFolder { path in
             var file = try TokenFile(path: path, mayBeMissing: true)
             let (alice, bob) = (try file.add("alice"), try file.add("bob"))
@@ -34,7 +34,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test func `an empty file is taken whatever its mode, and is its owner's alone afterwards`() throws {
+    @Test func `An empty token file of any mode is accepted and becomes private to its owner`() throws {
         try inFolder { path in
             #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))
             var file = try TokenFile(path: path)
@@ -47,7 +47,7 @@ struct TokenFileTests {
     }
 
     @Test(arguments: ["", "a b", "a\nb", "ü", "a/b", String(repeating: "a", count: 65)])
-    func `what is no name is refused`(_ name: String) throws {
+    func `An invalid user name is not added to the token file`(_ name: String) throws {
         try inFolder { path in
             var file = try TokenFile(path: path, mayBeMissing: true)
             #expect(throws: TokenFile.Failure.self) { try file.add(name) }
@@ -55,7 +55,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test func `a file that is missing or something else is refused, with its line`() throws {
+    @Test func `A missing token file is refused, and an invalid one with the line`() throws {
         try inFolder { path in
             #expect(throws: TokenFile.Failure.self) { try TokenFile(path: path) }
             let text = Data("# note\nnonsense\n".utf8)
@@ -66,7 +66,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test func `a running server learns of a revoked token`() throws {
+    @Test func `A running server refuses a token after it was revoked`() throws {
         try inFolder { path in
             var file = try TokenFile(path: path, mayBeMissing: true)
             let token = try file.add("alice")

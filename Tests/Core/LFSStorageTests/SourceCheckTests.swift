@@ -47,7 +47,7 @@ struct SourceCheckTests {
         try check(bytes, content: bytes, crc64: crc64)
     }
 
-    @Test("A flipped bit or missing bytes are detected", arguments: [false, true])
+    @Test("A flipped bit or missing bytes of an upload source are detected", arguments: [false, true])
     func other(hasCRC: Bool) throws {
         var other = bytes
         other[123_456] ^= 1

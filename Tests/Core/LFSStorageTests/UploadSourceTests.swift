@@ -37,7 +37,7 @@ struct UploadSourceTests {
         #expect(asked.events == [3])
     }
 
-    @Test("A storage error is passed on, and any other error means unreadable")
+    @Test("A source rethrows a storage error and reports others as unreadable")
     func errors() throws {
         let changed = StorageError(.sourceChanged, message: "It is another one by now.")
         let same = #expect(throws: StorageError.self) { try read(source { _, _ in throw changed }) }

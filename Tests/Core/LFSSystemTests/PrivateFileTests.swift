@@ -9,7 +9,7 @@ struct PrivateFileTests {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func `A new file is for its owner alone`() async throws {
+    @Test func `A new database file is private to its owner`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appendingPathComponent("a.sqlite").path
             let readable = try PrivateFile.make(path)
@@ -18,7 +18,7 @@ struct PrivateFileTests {
         }
     }
 
-    @Test func `A file that others could read is for its owner alone from then on, with its companions`() async throws {
+    @Test func `A readable database file and its companions become private to the owner`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appendingPathComponent("a.sqlite").path
             for suffix in ["", "-wal", "-shm"] {
@@ -32,7 +32,7 @@ struct PrivateFileTests {
         }
     }
 
-    @Test func `A folder that is missing is an error`() async throws {
+    @Test func `A database file in a missing folder cannot be created`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appendingPathComponent("none/a.sqlite").path
             #expect(throws: SystemError.self) { try PrivateFile.make(path) }

@@ -247,7 +247,7 @@ struct OffloadTests {
         }
     }
 
-    @Test("Bytes that rotted on the device are not uploaded")
+    @Test("Bytes that were corrupted on the device are not uploaded")
     func bitRot() async throws {
         try await withLFS(expectsLeftovers: true) { host, lfs in
             lfs.pause()

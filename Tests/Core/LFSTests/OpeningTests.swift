@@ -179,7 +179,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Cancelling run() ends it, and the next manager continues")
+    @Test("Cancelling run() stops the manager, and the next manager continues")
     func cancelledRun() async throws {
         try await withHost { host in
             let lfs = try await LFSManager.open(host.database, options: host.options)

@@ -68,7 +68,7 @@ struct BackgroundKillTests {
         return isOver
     }
 
-    @Test("Apps killed at any time beside a faulty daemon lose nothing", arguments: seeds)
+    @Test("Apps that are killed at any time while a daemon is faulty lose nothing", arguments: seeds)
     private func anyTime(seed: Int) async throws {
         let rounds = 6
         try await BackgroundHost.run { host, store in

@@ -38,7 +38,7 @@ struct ClockRingTests {
         #expect(ring.count == 2)
     }
 
-    @Test("Both limits hold at every one of 20,000 steps", arguments: [1, 2, 3] as [UInt64])
+    @Test("The clock ring keeps both limits at each of 20,000 steps", arguments: [1, 2, 3] as [UInt64])
     func limits(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var ring = ring(count: 50, byteCount: 40_000)

@@ -89,7 +89,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A flipped byte anywhere in the database gives the right content or none", arguments: 0..<8)
+    @Test("A cache with a flipped byte in its database returns correct content or none", arguments: 0..<8)
     func flippedBytes(_ part: Int) async throws {
         try await withHost { host in
             try await host.withCache { await fill($0) }
@@ -116,7 +116,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A truncated or foreign database gives the right content or none", arguments: 0..<12)
+    @Test("A cache with a truncated or foreign database returns correct content or none", arguments: 0..<12)
     func cut(_ twelfth: Int) async throws {
         try await withHost { host in
             try await host.withCache { await fill($0) }

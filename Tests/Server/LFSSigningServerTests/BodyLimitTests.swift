@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Limits of request bodies", .timeLimit(.minutes(10)))
 struct BodyLimitTests {
-    @Test func `One URL has one body at a time`() async throws {
+    @Test func `A URL accepts only one body at a time`() async throws {
         try await withStore { store, open, service in
             let sample = Sample(1_000)
             let action = try #require(
@@ -34,7 +34,7 @@ struct BodyLimitTests {
         }
     }
 
-    @Test func `No body is taken when the disk would have less than the reserve`() async throws {
+    @Test func `A body that would reduce the free space below the reserve is refused`() async throws {
         let free = Mutex<Int64>(1_999)
         try await withStore(reserve: 1_000, free: { free.withLock { $0 } }) { _, open, service in
             let sample = Sample(1_000)
@@ -112,7 +112,7 @@ struct BodyLimitTests {
         }
     }
 
-    @Test func `An upload that is being put together cannot be deleted meanwhile, and leaves no object`() async throws {
+    @Test func `An upload cannot be deleted while its parts are joined`() async throws {
         try await withStore { store, open, service in
             let sample = Sample((2 << 20) + 1_000)
             let parts = try #require(try await service.ask(.upload, object: sample.object("space/large")).parts)

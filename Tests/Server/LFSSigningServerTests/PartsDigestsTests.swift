@@ -25,7 +25,7 @@ struct PartsDigestsTests {
         }
     }
 
-    @Test func `that the store tells prove the parts, the SHA-256 before a tag that only looks like an MD5`() throws {
+    @Test func `Digests of the store prove the parts, and a SHA-256 counts before an MD5 tag`() throws {
         let done = sample.completion(10, of: "")
         let digests = PartsDigests(sha256: try #require(done.partsSHA256), md5: done.partsMD5)
         let odd = Digests.md5([9])
@@ -34,7 +34,7 @@ struct PartsDigestsTests {
         #expect(try !digests.isSatisfied(by: parts { _ in (nil, nil) }, of: ticket()))
     }
 
-    @Test func `of others make the caller look, who may leave the tags out and have the whole read`() throws {
+    @Test func `Tags that are not MD5s are a mismatch, unless the caller sends no MD5s`() throws {
         let done = sample.completion(10, of: "")
         let sha256 = try #require(done.partsSHA256)
         let odd = parts { _ in (nil, Digests.md5([9])) }

@@ -21,7 +21,7 @@ struct RequestTests {
         (String(repeating: "[", count: 1_000), 400), (String(repeating: " ", count: (1 << 20) + 1), 413),
         (#"{"version":9,"operation":"head","objects":[{}]}"#, 400),
     ])
-    func `a message that is none is refused as a whole, in the protocol's form`(_ text: String, _ status: Int)
+    func `A message that breaks the protocol is refused as a whole in its reply format`(_ text: String, _ status: Int)
         async throws
     {
         try await TestStore(server: nil).open { open in
@@ -35,7 +35,7 @@ struct RequestTests {
         "../etc/passwd", "space/../x", "/space/x", "space//x", "space", "", "space/.hidden", ".uploads/x", "Space/x",
         "space/x y", "space/%2e%2e/x", "space/x\\y", "space/" + String(repeating: "k", count: 510),
     ])
-    func `a key that is none is refused, and the others of the request are answered`(_ key: String) async throws {
+    func `An invalid key is refused, and the other keys of the request are answered`(_ key: String) async throws {
         try await TestStore(server: nil).open { open in
             for operation in [SigningOperation.upload, .download, .head, .confirm, .delete] {
                 let objects = [Sample(1).object(key), Sample(1).object("space/good")]
@@ -46,7 +46,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a prefix that does not begin with a whole namespace is refused`() async throws {
+    @Test func `A prefix that does not begin with a complete namespace is refused`() async throws {
         try await TestStore(server: nil).open { open in
             for prefix in ["", "spa", "/", "../", "space", "space/../", "claims/", "space//"] {
                 var list = SigningObject()
@@ -57,7 +57,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `random bytes and random members bring about no crash`() async throws {
+    @Test func `Requests with random members do not crash the signing service`() async throws {
         try await TestStore(server: nil).open { open in
             let service = try open.service()
             var generator = SeededGenerator(seed: 14)
@@ -81,7 +81,7 @@ struct RequestTests {
 
     // MARK: Limits
 
-    @Test func `a caller that asks too much is told when to come again, and others are not held up`() async throws {
+    @Test func `A caller above its rate gets the time to retry, and other callers are served`() async throws {
         try await TestStore(server: nil).open { open in
             let uptime = Mutex(Duration.zero)
             let service = try open.service(uptime: { uptime.withLock { $0 } }) {
@@ -99,7 +99,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a caller has no more bytes open than allowed, until they expire`() async throws {
+    @Test func `A caller's open bytes stay within the limit until they expire`() async throws {
         try await TestStore(server: nil).open { open in
             let uptime = Mutex(Duration.zero)
             let service = try open.service(uptime: { uptime.withLock { $0 } }) { $0.openBytes = 1_500 }
@@ -116,7 +116,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `an object that is too large is refused`() async throws {
+    @Test func `An object above the limit of the signing service is refused`() async throws {
         try await TestStore(server: nil).open { open in
             let service = try open.service(uptime: { .zero }) { $0.largestObject = 999 }
             #expect(try await service.ask(.upload, object: Sample(1_000).object("space/one")).error?.code == .tooLarge)

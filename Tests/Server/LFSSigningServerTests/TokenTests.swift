@@ -20,14 +20,14 @@ struct TokenTests {
         return if case .failure(let failure) = result { failure.code } else { nil }
     }
 
-    @Test func `a token is taken back from its own caller`() throws {
+    @Test func `An upload token is accepted from the caller that received it`() throws {
         let tokens = UploadTokens(secret: try SigningSecret(Data(repeating: 1, count: 32)))
         let token = try tokens.token(for: ticket(), caller: "alice")
         #expect(WireFormat.isToken(token))
         #expect(try tokens.ticket(token, caller: "alice") == ticket())
     }
 
-    @Test func `another caller, another secret and every changed byte are refused`() throws {
+    @Test func `An upload token with another caller, secret or byte is refused`() throws {
         let tokens = UploadTokens(secret: try SigningSecret(Data(repeating: 1, count: 32)))
         let token = try tokens.token(for: ticket(), caller: "alice")
         #expect(refusal(tokens, token: token, caller: "bob") == .lostUpload)
@@ -51,7 +51,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `A token of each accepted secret is taken, and the first secret signs`() throws {
+    @Test func `A token of each accepted secret is accepted, and the first secret signs`() throws {
         let (one, two) = (Data(repeating: 1, count: 32), Data(repeating: 2, count: 32))
         let tokens = UploadTokens(secret: try SigningSecret(two, accepting: [one]))
         let (old, new) = (
@@ -69,14 +69,14 @@ struct TokenTests {
     }
 
     /// The caller's name follows the token's body in the signed text and must not be mistaken for a part of the body.
-    @Test func `a caller whose name continues a token gets nothing`() throws {
+    @Test func `A caller whose name continues an upload token is refused`() throws {
         let tokens = UploadTokens(secret: try SigningSecret(Data(repeating: 1, count: 32)))
         let token = try tokens.token(for: ticket(), caller: "a\nb")
         #expect(refusal(tokens, token: token, caller: "b") == .lostUpload)
         #expect(refusal(tokens, token: token, caller: "a\nb") == nil)
     }
 
-    @Test func `a secret is long enough and shows nothing`() throws {
+    @Test func `A signing secret has at least 32 bytes and does not appear in dumps`() throws {
         #expect(throws: StorageError.self) { try SigningSecret(Data(repeating: 1, count: 31)) }
         var text = ""
         let secret = try SigningSecret(Data("canarycanarycanarycanarycanarycanary".utf8))
@@ -85,7 +85,7 @@ struct TokenTests {
         #expect(SigningSecret.random() != SigningSecret.random() && SigningSecret.random().count == 32)
     }
 
-    @Test func `links are refused with any changed byte`() throws {
+    @Test func `A URL of the folder store with any changed byte is refused`() throws {
         let links = FolderLinks(
             publicURL: try #require(URL(string: "https://app.example/lfs/")),
             secret: try SigningSecret(Data(repeating: 1, count: 32)), now: { Date(timeIntervalSince1970: 1_000) })

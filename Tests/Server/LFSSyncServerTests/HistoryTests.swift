@@ -27,7 +27,7 @@ struct HistoryTests {
         try await server.execute("UPDATE sync_state SET markCount = \(mark.count), markID = '\(mark.id)'")
     }
 
-    @Test("A store that goes on is never taken for an older copy")
+    @Test("A store that continues its history never counts as an older copy")
     func goingOn() async throws {
         try await run { server, device in
             var one: SyncHistoryMark?
@@ -89,7 +89,7 @@ struct HistoryTests {
         }
     }
 
-    @Test("A database in another cluster of PostgreSQL is taken for an older copy")
+    @Test("A database in another cluster of PostgreSQL counts as an older copy")
     func cluster() async throws {
         try await run { server, device in
             let mark = try await server.service.compareHistory(with: nil).mark

@@ -217,7 +217,7 @@ struct QuotaTests {
         }
     }
 
-    @Test("The list of accounts has their sessions and the day of the last contact")
+    @Test("The list of accounts shows the sessions and the last contact of each")
     func list() async throws {
         let clock = ManualClock()
         try await TestServer.run(options: clock.options) { server in

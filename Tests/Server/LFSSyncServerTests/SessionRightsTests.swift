@@ -86,7 +86,7 @@ struct SessionRightsTests {
         }
     }
 
-    @Test("A session with a lifetime ends then, however often it is used")
+    @Test("A session with a lifetime ends after it, even if the session is used")
     func lifetime() async throws {
         try await run(idleDays: 90) { server, clock in
             let device = try await device(server, lifetime: .seconds(100 * 86_400))

@@ -25,7 +25,7 @@ struct StringToSignTests {
     }
 
     @Test(arguments: [0, 7])
-    func `with the account's key stands in its place`(_ byteCount: Int64) throws {
+    func `A signature by the account's key covers every line of a request in order`(_ byteCount: Int64) throws {
         var headers: HTTPHeaders = ["x-other": "0", "authorization": "0"]
         let fields = [
             "content-encoding", "content-language", "content-md5", "content-type", "date", "if-modified-since",
@@ -55,7 +55,7 @@ struct StringToSignTests {
         return access
     }
 
-    @Test func `of a URL to download with makes browsers save the object`() throws {
+    @Test func `A signed download URL makes browsers save the object`() throws {
         var access = access(true)
         access = AccessSignature(permission: "r", name: access.name, end: access.end, requiresTLS: true)
         let lines =
@@ -69,7 +69,7 @@ struct StringToSignTests {
     }
 
     @Test(arguments: [true, false])
-    func `of a URL by the account's key stands in its place`(_ requiresTLS: Bool) throws {
+    func `A URL signature by the account's key covers every line in order`(_ requiresTLS: Bool) throws {
         let text = try access(requiresTLS).text(key: secret.base64EncodedString())
         let scheme = requiresTLS ? "https" : ""
         let lines =
@@ -87,7 +87,7 @@ struct StringToSignTests {
     }
 
     @Test(arguments: [true, false])
-    func `of a URL by a token's key stands in its place`(_ bindsAll: Bool) throws {
+    func `A URL signature by a token's key covers every line in order`(_ bindsAll: Bool) throws {
         let body = """
             <?xml version="1.0" encoding="utf-8"?><UserDelegationKey><SignedOid>o</SignedOid><SignedTid>t</SignedTid>\
             <SignedStart>start</SignedStart><SignedExpiry>expiry</SignedExpiry><SignedService>s</SignedService>\
@@ -109,7 +109,7 @@ struct StringToSignTests {
         #expect(try query(try access.text(key)) == expected)
     }
 
-    @Test func `with a date has two digits of each and four of the year`() {
+    @Test func `A date in a signed line pads the year to four digits and other parts to two`() {
         for (seconds, text) in [(0, "1970-01-01T00:00:00Z"), (-59_011_459_199, "0100-01-01T00:00:01Z")] {
             #expect(UTCTime(Date(timeIntervalSince1970: Double(seconds))).signatureText == text)
         }

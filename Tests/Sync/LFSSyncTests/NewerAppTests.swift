@@ -199,7 +199,7 @@ struct NewerAppTests {
         }
     }
 
-    @Test("A server that loses a column and regains it receives the changes made meanwhile")
+    @Test("A server that regains a lost column receives the changes made without it")
     func rolledBack() async throws {
         try await TestSync.run { sync in
             let (old, two) = (try await sync.device("one"), try await sync.device("two"))

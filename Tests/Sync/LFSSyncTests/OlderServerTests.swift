@@ -67,7 +67,7 @@ struct OlderServerTests {
         }
     }
 
-    @Test("A server that compares its mark makes every device start over and lose nothing")
+    @Test("After a detected restore of the server, a device starts over without loss")
     func mark() async throws {
         try await run { device, service, older, mark in
             #expect(try await service.compareHistory(with: mark).wasRestored)

@@ -18,7 +18,7 @@ struct SigningMessageTests {
         return failure
     }
 
-    @Test func `a request is read as it was written`() throws {
+    @Test func `A decoded signing request equals the encoded one`() throws {
         var object = SigningObject(key: "space/name", size: 3, sha256: sha256, md5: String(repeating: "a", count: 32))
         object.type = "image/jpeg"
         object.replace = true
@@ -37,7 +37,7 @@ struct SigningMessageTests {
         #expect(text.contains(#""parts_sha256""#) && text.contains(#""parts_md5""#) && text.contains(#""version":1"#))
     }
 
-    @Test func `a reply is read as it was written`() throws {
+    @Test func `A decoded signing reply equals the encoded one`() throws {
         let action = SigningAction(
             method: "PUT", href: "https://store.example/b/k?X-Sig=1", header: ["if-none-match": "*"], expiresIn: 900,
             proof: .init(header: "etag", value: "abc"))
@@ -58,7 +58,7 @@ struct SigningMessageTests {
         }
     }
 
-    @Test func `what the server says of itself is read as it was written`() throws {
+    @Test func `A decoded description of a signing server equals the encoded one`() throws {
         let description = SigningDescription(
             digests: [.sha256, .md5], largestBatch: 100, largestObject: 5 << 40,
             parts: .init(
@@ -74,14 +74,14 @@ struct SigningMessageTests {
         #"{"key":"\#(String(repeating: "k", count: 513))"}"#, #"{"upload":"a b"}"#, #"{"upload":""}"#, #"{"number":0}"#,
         #"{"limit":0}"#, #"{"replace":1}"#, #"{"type":"a\u0000b"}"#, #""text""#, "7", "[]",
     ])
-    func `an object that breaks a rule is refused, and no other`(_ object: String) throws {
+    func `Only the objects of a signing request that break a rule are refused`(_ object: String) throws {
         let failure = try #require(try refusal(object))
         #expect(failure.code == .invalidRequest)
         let objects = try request("\(object),{\"key\":\"a/b\"}").objects
         #expect(try objects.last?.get().key == "a/b")
     }
 
-    @Test func `a refusal repeats nothing of the message`() throws {
+    @Test func `The refusal of a signing request repeats no text of the request`() throws {
         let failure = try #require(try refusal(#"{"key":"canary\n"}"#))
         #expect(!failure.message.contains("canary"))
     }
@@ -92,7 +92,7 @@ struct SigningMessageTests {
         #"{"version":1,"operation":"head","objects":[]}"#, #"{"version":1,"operation":"head","objects":{}}"#,
         #"{"version":1,"operation":"head"}"#, #"{"version":"1","operation":"head","objects":[{}]}"#,
     ])
-    func `a request that is none is refused as a whole`(_ text: String) {
+    func `A signing request that breaks the protocol is refused as a whole`(_ text: String) {
         #expect(throws: WireFailure.self) {
             try WireFormat.decode(SigningRequest.self, from: Data(text.utf8), limits: .request)
         }
@@ -102,7 +102,7 @@ struct SigningMessageTests {
         "ftp://h/x", "file:///etc/passwd", "//h/x", "https:///x", "https://u@h/x", "https://u:p@h/x", "https://h/x#f",
         "https://h/ x", "https://h/\\u0000", "javascript:1", "",
     ])
-    func `an action that leads elsewhere is refused`(_ href: String) {
+    func `An action whose URL is not a plain HTTP URL is refused`(_ href: String) {
         let text =
             #"{"version":1,"objects":[{"actions":{"upload":{"method":"PUT","href":"\#(href)","expires_in":9}}}]}"#
         #expect(throws: WireFailure.self) { try readAnswer(text) }
@@ -114,7 +114,7 @@ struct SigningMessageTests {
         #""method":"PUT","header":{"a":1}"#, #""method":"PUT","proof":{"header":"x","value":""}"#,
         #""method":"PUT","proof":{"value":"x"}"#,
     ])
-    func `an action with another method or fields that no request can have is refused`(_ members: String) {
+    func `An action with an unexpected method or invalid header fields is refused`(_ members: String) {
         #expect(throws: WireFailure.self) { try readReply(#"{"href":"https://h/x","expires_in":9,\#(members)}"#) }
     }
 
@@ -126,13 +126,13 @@ struct SigningMessageTests {
         try WireFormat.decode(SigningReplyBody.self, from: Data(text.utf8), limits: .reply).objects.first?.get()
     }
 
-    @Test func `a proof is met by its value, with or without quotation marks, and by nothing else`() {
+    @Test func `Only its value, with or without quotation marks, meets a proof`() {
         let proof = SigningAction.Proof(header: "etag", value: "abc")
         #expect(proof.isMet(by: "abc") && proof.isMet(by: "\"abc\""))
         for reply in [nil, "", "\"", "abcd", "W/\"abc\"", "ABC"] { #expect(!proof.isMet(by: reply)) }
     }
 
-    @Test func `nothing that prints an action shows what makes it valid`() {
+    @Test func `A printed action shows neither its signature nor its header fields`() {
         let action = SigningAction(
             method: "PUT", href: "https://h/x?sig=canary", header: ["a": "canary"], expiresIn: 9,
             proof: .init(header: "e", value: "v"))

@@ -16,7 +16,7 @@ struct StrictJSONTests {
         "{}", " { \"a\" : [ 1, -2.5e3, true, null, \"\\\"x\\\\\" ] } ", "[]",
         "{\"a\":{\"a\":1},\"b\":[{\"a\":2},{\"a\":3}]}", "\"ü\"",
     ])
-    func `what is in order passes`(_ text: String) {
+    func `Valid JSON is accepted`(_ text: String) {
         #expect(refusal(text) == nil)
     }
 
@@ -24,11 +24,11 @@ struct StrictJSONTests {
         "", "{", "[1,]", "{\"a\":}", "{\"a\" 1}", "{a:1}", "{} {}", "[1 2]", "\"abc", "\"a\nb\"", "{\"a\":1,}", "]",
         "{\"a\":1,\"a\":2}", "{\"a\":1,\"\\u0061\":2}", "\"\\", "{\"a\":{\"b\":1,\"b\":1}}",
     ])
-    func `broken or ambiguous JSON is refused`(_ text: String) {
+    func `Broken or ambiguous JSON is refused`(_ text: String) {
         #expect(refusal(text) == .invalidRequest)
     }
 
-    @Test func `nesting, length and number of values are bounded`() {
+    @Test func `JSON beyond the limits of depth, length and number of values is refused`() {
         #expect(refusal(String(repeating: "[", count: 100_000)) == .invalidRequest)
         #expect(refusal(String(repeating: "[", count: 8) + String(repeating: "]", count: 8)) == nil)
         let limits = StrictJSON.Limits(byteCount: 20, valueCount: 4)
@@ -37,11 +37,11 @@ struct StrictJSONTests {
         #expect(refusal("[                    ]", limits: limits) == .tooLarge)
     }
 
-    @Test func `bytes that are no UTF-8 are refused`() {
+    @Test func `JSON that is not UTF-8 is refused`() {
         #expect(throws: WireFailure.self) { try StrictJSON.check([0x22, 0xFF, 0x22], limits: .request) }
     }
 
-    @Test func `every cut of a message and every changed byte of it comes back without a crash`() throws {
+    @Test func `JSON that is cut or changed at any byte does not crash the check`() throws {
         let text = Array(#"{"version":1,"operation":"head","objects":[{"key":"a/b","size":-1.5e2},{"x":[null]}]}"#.utf8)
         for count in 0..<text.count {
             #expect(throws: WireFailure.self) { try StrictJSON.check(Array(text.prefix(count)), limits: .request) }

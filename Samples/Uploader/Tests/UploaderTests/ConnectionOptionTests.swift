@@ -89,14 +89,14 @@ struct ConnectionOptionTests {
         }
     }
 
-    @Test("A push without the required client certificate ends and names it")
+    @Test("A push without the required client certificate ends with a message")
     func noCertificate() throws {
         let result = try push { _, _ in [] }
         #expect(result.status == 3, "\(result)")
         #expect(result.messages.contains("requires a client certificate"), "\(result)")
     }
 
-    @Test("A push with a wrong password for the client certificate ends and names it")
+    @Test("A push with a wrong password for its client certificate ends with a message")
     func wrongPassword() throws {
         let result = try push { authority, folder in
             let bundle = try TestAuthority.bundle(try authority.identity("client"), password: "a secret")

@@ -157,7 +157,7 @@ struct SyncTests {
         }
     }
 
-    @Test("A sync without the required client certificate ends and names it")
+    @Test("A sync without the required client certificate ends with a message")
     func noClientCertificate() throws {
         try syncThroughProxy { _, _ in
             []

@@ -60,7 +60,7 @@ struct VersionRowsTests {
         }
     }
 
-    @Test("A content that a file had twice is removed at once by its id")
+    @Test("Removing an old version by its id removes all versions with that content")
     func twice() throws {
         try withVersionedFiles { files in
             try files.push(["one", "two", "one", "three"], words: "--keep-versions", "forever")

@@ -80,7 +80,7 @@ struct SuspendedCallTests {
         }
     }
 
-    @Test("A file that is being made when a suspension begins is made if the time suffices", arguments: [true, false])
+    @Test("A file that is being made at a suspension is finished if the time suffices", arguments: [true, false])
     func making(isInTime: Bool) async throws {
         let clock = ManualClock()
         try await withHost { host in

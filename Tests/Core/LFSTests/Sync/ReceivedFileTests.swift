@@ -155,7 +155,7 @@ struct ApplyingTests {
         }
     }
 
-    @Test("Applying ends with its body, and an error rolls the changes back")
+    @Test("The applying state ends with its body, and an error rolls the changes back")
     func failing() async throws {
         try await withHost { host in
             let received = ReceivedFile(someBytes())
@@ -173,7 +173,7 @@ struct ApplyingTests {
         }
     }
 
-    @Test("A nested applying ends with the outer one")
+    @Test("A nested applying state ends with the outer one")
     func nested() async throws {
         try await withHost { host in
             try await host.database.write { db in
@@ -187,7 +187,7 @@ struct ApplyingTests {
         }
     }
 
-    @Test("Applying is not visible to other connections and needs no transaction")
+    @Test("The applying state needs no transaction and is invisible to other connections")
     func otherConnections() async throws {
         try await withHost { host in
             let other = try host.otherDatabase()

@@ -159,7 +159,7 @@ struct FindingsTests {
         }
     }
 
-    @Test("Deleting the row of a known loss ends it and removes its quarantined bytes")
+    @Test("Deleting the row of a known loss clears the loss and its quarantined bytes")
     func deletingALoss() async throws {
         try await withCheckedHost { checked in
             _ = try await damage(checked)

@@ -20,7 +20,7 @@ struct RotTests {
     }
 
     @Test(
-        "A rotten object is noted when it is read and repaired from right bytes",
+        "A corrupted object is recorded by a read and repaired from correct bytes",
         arguments: RottingStorage.Rot.allCases)
     func whenRead(_ rot: RottingStorage.Rot) async throws {
         let storage = RottingStorage()
@@ -50,7 +50,8 @@ struct RotTests {
     }
 
     @Test(
-        "Reading objects finds a rotten one, and its local copy is kept", arguments: RottingStorage.Rot.allCases)
+        "A verification that reads objects finds a corrupted one and keeps the copy",
+        arguments: RottingStorage.Rot.allCases)
     func whenVerified(_ rot: RottingStorage.Rot) async throws {
         let storage = RottingStorage()
         try await withLFS(storage: storage) { host, lfs in
@@ -72,7 +73,7 @@ struct RotTests {
         }
     }
 
-    @Test("A rotten object without right bytes becomes a known loss and stays one")
+    @Test("A corrupted object without correct bytes becomes and stays a known loss")
     func lost() async throws {
         let storage = RottingStorage()
         try await withLFS(storage: storage, expectsLeftovers: true) { host, lfs in
@@ -87,7 +88,7 @@ struct RotTests {
         }
     }
 
-    @Test("A storage that fails for all objects has an outage and no rotten object")
+    @Test("A storage that fails for all objects has an outage and no corrupted object")
     func outage() async throws {
         let storage = RottingStorage()
         try await withLFS(storage: storage) { host, lfs in

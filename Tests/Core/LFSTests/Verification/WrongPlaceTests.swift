@@ -71,7 +71,7 @@ struct WrongPlaceTests {
         }
     }
 
-    @Test("A store that is replaced during the verification ends it")
+    @Test("Replacing the store during a verification ends the verification")
     func swappedDuringRun() async throws {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(3)

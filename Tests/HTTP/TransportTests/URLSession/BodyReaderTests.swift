@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("It reads the range and nothing else", arguments: [1, 7, 100, 1_000])
+    @Test("A body reader reads exactly the requested range", arguments: [1, 7, 100, 1_000])
     func range(_ step: Int) throws {
         let all = (0..<100).map { UInt8($0) }
         #expect(try bytes(10..<90, of: all, step: step) == Array(all[10..<90]))

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @Suite("Files of a server's database") struct FileModeTests {
-    @Test(arguments: [false, true]) func `nobody else can read them`(_ isThere: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `Only the owner can read the files of a sync server's database`(_ isThere: Bool) async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appendingPathComponent("sync.sqlite").path
             if isThere {

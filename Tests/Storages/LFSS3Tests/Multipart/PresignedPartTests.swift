@@ -50,7 +50,7 @@ struct PresignedPartTests {
         }
     }
 
-    @Test("Only missing parts are signed, and the upload sends what nobody has sent")
+    @Test("Only missing parts are signed, and the upload sends only them")
     func missing() async throws {
         let bytes = Self.bytes(3)
         try await withFakeS3 {

@@ -63,7 +63,7 @@ struct ServerCertificateTests {
         }
     }
 
-    @Test("An object reaches nginx with the required certificate and comes back", arguments: Form.allCases)
+    @Test("An object is uploaded to and downloaded from nginx with a certificate", arguments: Form.allCases)
     func accepted(_ form: Form) async throws {
         let key = try ObjectKey("0f3a/0199-7e")
         let statuses = try await run { authority, _ in
@@ -75,7 +75,7 @@ struct ServerCertificateTests {
         #expect(statuses.contains("201") && !statuses.contains("400"), "\(statuses)")
     }
 
-    @Test("A demand of nginx for a certificate is an error after one request")
+    @Test("An upload without the certificate that nginx requires fails after one request")
     func missing() async throws {
         let (error, statuses) = try await refusal { _, _ in nil }
         #expect(error?.code == .misconfigured)
@@ -83,7 +83,7 @@ struct ServerCertificateTests {
         #expect(statuses == ["400"])
     }
 
-    @Test("A refusal of an expired certificate by nginx is an error after one request")
+    @Test("An upload with an expired certificate to nginx fails after one request")
     func expired() async throws {
         let (error, statuses) = try await refusal { authority, _ in
             ClientCertificate(try authority.identity("client", days: -1).pem)
@@ -93,7 +93,7 @@ struct ServerCertificateTests {
         #expect(statuses == ["400"])
     }
 
-    @Test("A refusal of another authority by nginx is an error after one request")
+    @Test("An upload with a certificate of another authority fails after one request")
     func stranger() async throws {
         let (error, statuses) = try await refusal { _, folder in
             ClientCertificate(try TestAuthority("stranger", in: folder).identity("client").pem)

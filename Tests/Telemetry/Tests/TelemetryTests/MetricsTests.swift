@@ -101,7 +101,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("An upload without the proof it needs is a failure, though the storage took it")
+    @Test("An upload without the required proof counts as a failure")
     func unproven() async throws {
         try await withMetrics(ShortStorage(base: InMemoryStorage())) { metrics, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
@@ -115,7 +115,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A download with several tries counts once")
+    @Test("A download with several attempts counts once")
     func retriedDownload() async throws {
         let storage = FailingStorage(
             InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, message: "Not now."))
@@ -162,7 +162,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A code that nobody knows beforehand counts as other")
+    @Test("An unknown error code counts as other")
     func otherCode() async throws {
         let error = StorageError(StorageError.Code(rawValue: "file-4711"), message: "Never.")
         let storage = FailingStorage(InMemoryStorage(), on: [.upload], times: 1, with: error)
@@ -193,7 +193,7 @@ struct MetricsTests {
         #expect(metrics.counterTotal(label: "lfs.failures") == 0)
     }
 
-    @Test("Every instrument is made when the manager opens, and none names a file")
+    @Test("Opening a manager makes every instrument, and none contains a file's name")
     func bounded() async throws {
         let storage = FailingStorage(
             InMemoryStorage(), on: [.upload], times: 1, with: StorageError(.serverError, message: "Not now."))

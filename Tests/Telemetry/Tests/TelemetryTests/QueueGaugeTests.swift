@@ -80,7 +80,7 @@ struct QueueGaugeTests {
         }
     }
 
-    @Test("They show what has failed for good, until somebody asks for it again")
+    @Test("The gauges show files that have failed for good until they are retried")
     func failures() async throws {
         let storage = FailingStorage.once(
             InMemoryStorage(), on: [.upload], with: StorageError(.invalidRequest, message: "Never."))
@@ -125,7 +125,7 @@ struct QueueGaugeTests {
         }
     }
 
-    @Test("Without a backend of metrics nobody counts the queue")
+    @Test("The queue is not counted without a metrics backend")
     func unheard() async throws {
         let log = JobLog()
         try await withManager(InMemoryStorage(), configuration: log.configuration) { lfs, database in
@@ -136,7 +136,7 @@ struct QueueGaugeTests {
         }
     }
 
-    @Test("While many files go through, the queue is counted once a second at the most")
+    @Test("The queue is counted at most once a second while many files are uploaded")
     func seldom() async throws {
         let log = JobLog()
         try await withGauges(InMemoryStorage(), log: log) { gauges, lfs, database in

@@ -13,7 +13,7 @@ struct SignalTests {
         try await signal("finish", uploaded: 2)
     }
 
-    @Test("SIGTERM gives uploads back that do not end in time, and the process exits with 0")
+    @Test("SIGTERM returns late uploads to the queue, and the process exits with 0")
     func givesBack() async throws {
         try await signal("hold", uploaded: 0)
     }

@@ -36,7 +36,7 @@ struct TracingTests {
         tracer.finishedSpans.filter { $0.operationName == name }
     }
 
-    @Test("Making a file is a span in the caller's trace, which says what came of it")
+    @Test("Making a file is a span in the caller's trace with the outcome")
     func ingest() async throws {
         try await withTracing(InMemoryStorage()) { tracer, lfs, _ in
             let file = try await withSpan("request") { _ in
@@ -51,7 +51,7 @@ struct TracingTests {
         }
     }
 
-    @Test("Each try of an upload is a trace of its own, with what the storage does in it")
+    @Test("Each attempt of an upload is a separate trace with the storage's calls")
     func upload() async throws {
         let storage = TracedStorage(
             base: FailingStorage.once(
@@ -77,7 +77,7 @@ struct TracingTests {
         }
     }
 
-    @Test("Uploads belong to no trace, whoever has started the manager")
+    @Test("Uploads belong to no trace, even if the manager was started within one")
     func startedWithinTrace() async throws {
         let tracer = InMemoryTracer()
         try await withTracer(tracer) {
@@ -91,7 +91,7 @@ struct TracingTests {
         #expect(spans(tracer, name: "lfs.upload").map(\.parentSpanID) == [nil])
     }
 
-    @Test("A download is one span in the trace of who reads, however many tries it takes")
+    @Test("A download is a single span in the reader's trace, even after retries")
     func download() async throws {
         let storage = FailingStorage(
             InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, message: "Not now."))

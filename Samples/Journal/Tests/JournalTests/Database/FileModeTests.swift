@@ -6,7 +6,7 @@ import Testing
 @Suite("The files of a journal's database")
 struct FileModeTests {
     @Test(arguments: [false, true])
-    func `Only their owner can read them, those of an earlier version too`(_ isThere: Bool) async throws {
+    func `Only the owner can read a journal's database, even one of an earlier version`(_ isThere: Bool) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "journal-mode-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "journal.sqlite")

@@ -16,7 +16,7 @@ struct HeldConnectionTests {
         }
     }
 
-    @Test func `loses it soon after a refusal whose request goes on`() async throws {
+    @Test func `The journal closes a connection that continues to send after a refusal`() async throws {
         try await withWeb { options in
             options.connectionLimits.unreadTime = .milliseconds(300)
         } _: { subject in
@@ -26,7 +26,7 @@ struct HeldConnectionTests {
         }
     }
 
-    @Test func `loses it when the body comes too slowly`() async throws {
+    @Test func `The journal closes a connection whose body arrives too slowly`() async throws {
         try await withWeb { options in
             options.connectionLimits.rateWindow = .milliseconds(300)
         } _: { subject in
