@@ -4,7 +4,7 @@ package enum FileCopy {
     /// ten pieces at once.
     package static let chunkSize = 256 * 1_024
 
-    /// Calls `body` with the bytes of a range, in order. Returns early, without an error, if the file ends.
+    /// Calls `body` with each chunk of a range, in order. Returns early, without an error, if the file ends.
     ///
     /// It reads by offset and keeps the descriptor's position. Blocks the thread.
     package static func forEachChunk(

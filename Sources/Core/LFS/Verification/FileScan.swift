@@ -24,7 +24,7 @@ struct FileScan: Sendable {
     let furthest: Int64
 
     private static let pageSize = 1_000
-    /// The number of files that are read concurrently.
+    /// The maximum number of files that are read concurrently.
     private static let parallel = 4
 
     func run(_ onPage: (Page) async throws -> Void) async throws {

@@ -35,7 +35,7 @@ extension Verifier {
 }
 
 extension ObjectVerifier {
-    /// The number of objects that are read concurrently.
+    /// The maximum number of objects that are read concurrently.
     fileprivate static let parallel = 4
 
     /// Reads the objects of several files.

@@ -34,11 +34,11 @@ extension StagingArea {
 private final class IngestBatch: Sendable {
     private typealias Outcome = Result<IngestedFile, FileError>
 
-    /// The number of files that are written at once. An fsync waits for the device, so it exceeds the number of
-    /// processors.
+    /// The maximum number of files that are written at once. An fsync waits for the device, so the number may exceed
+    /// that of the processors.
     private static let parallel = 8
-    /// The number of files that one thread writes and holds open before it syncs them. It is smaller if the limit on
-    /// open files is low.
+    /// The maximum number of files that one thread writes and holds open before it syncs them. It is smaller if the
+    /// limit on open files is low.
     private static let largestShare = 16
 
     private let area: StagingArea

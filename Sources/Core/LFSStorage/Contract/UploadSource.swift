@@ -137,7 +137,8 @@ public final class UploadSource: Sendable {
         return SparseFile.isSparse(descriptor.raw)
     }
 
-    /// Calls `body` with all bytes in order, or with fewer if the source ends early. Blocks the thread.
+    /// Calls `body` with each chunk of the bytes, in order. Returns early, without an error, if the source ends early.
+    /// Blocks the thread.
     package func forEachChunk(_ flag: CancellationFlag, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         try FileCopy.forEachChunk(0..<byteCount, flag: flag, reading: { try read(into: $0, at: $1) }, body)
     }

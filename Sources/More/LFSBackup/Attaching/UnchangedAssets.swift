@@ -10,7 +10,7 @@ struct UnchangedAssets: Sendable {
     /// The originals that need a detailed lookup.
     private(set) var others: [Asset] = []
 
-    /// The number of originals in one statement.
+    /// The maximum number of originals in one statement.
     private static let portion = 512
 
     /// Looks up the originals in concurrent portions, because one connection uses only one processor.

@@ -12,7 +12,7 @@ final class CacheStore: Sendable {
     /// Source: SQLite, "Internal Versus External BLOBs" (intern-v-extern-blob.html) and "35% Faster Than The
     /// Filesystem".
     static let largestRow = 64 << 10
-    /// The number of entries that can be read at once.
+    /// The maximum number of entries that are read at once.
     private static let readerCount = 4
 
     /// The result of a lookup.

@@ -22,7 +22,7 @@ public struct S3CredentialsProvider: Sendable {
     /// Reads the environment, or the profile if the environment has no credentials.
     public static var automatic: S3CredentialsProvider { automatic(.process) }
 
-    /// Calls a closure. It may throw any error, and a `StorageError` is rethrown unchanged.
+    /// Calls a closure for the credentials. It may throw any error, and a `StorageError` is rethrown unchanged.
     public static func custom(
         _ provide: @escaping @Sendable () async throws -> S3Credentials
     ) -> S3CredentialsProvider {

@@ -88,7 +88,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("A request is not repeated if the server refuses its own time", arguments: FakeS3.basicOperations)
+    @Test("A request is given up if the server refuses its own time", arguments: FakeS3.basicOperations)
     func stillSkewed(_ operation: FakeS3.Operation) async throws {
         let clock = SigningClock { Date().addingTimeInterval(-1_200) }
         try await withFakeS3(clock: clock) { fake, storage in
