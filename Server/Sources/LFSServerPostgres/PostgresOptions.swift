@@ -13,8 +13,9 @@ public struct PostgresOptions: Sendable {
     public var idleTimeout: Duration = .seconds(60)
     /// The maximum number of attempts of a transaction that conflicts with others. The default is 10.
     public var attemptLimit = 10
-    /// The number of prepared statements that a connection keeps. The default is 256.
+    /// The maximum number of prepared statements that a connection keeps. The default is 256.
     public var preparedLimit = 256
 
+    /// Creates options with the default values.
     public init() {}
 }

@@ -158,7 +158,7 @@ public final class SyncService: Sendable {
     /// - Parameters:
     ///   - token: the token of the session.
     ///   - account: the name of the account that the provider has confirmed.
-    ///   - lifetime: the new maximum duration from now on, or nil for none.
+    ///   - lifetime: the new maximum duration from now on, or nil for no limit.
     ///   - latestEnd: the time at which the session ends at the latest, or nil.
     /// - Throws: ``SyncSessionError/Code/unknownSession`` if the account has no session with that token,
     ///   ``SQLFailure``.

@@ -34,9 +34,10 @@ extension S3Storage {
     ///
     /// - Parameters:
     ///   - key: the object.
-    ///   - days: the number of days for which the copy exists. nil for an object of the class `INTELLIGENT_TIERING`,
-    ///     which returns to its frequent tier.
-    ///   - tier: the speed.
+    ///   - days: the number of days for which the copy exists. The default is 7. nil for an object of the class
+    ///     `INTELLIGENT_TIERING`, which returns to its frequent tier.
+    ///   - tier: the speed. The default is `standard`.
+    /// - Returns: the state of the copy.
     /// - Throws: `StorageError.Code.invalidRequest` for an object that is not archived, and for less than one day.
     ///   `missing` without an object.
     public func restore(

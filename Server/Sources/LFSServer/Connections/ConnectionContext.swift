@@ -9,8 +9,11 @@ public protocol ConnectionContext: RequestContext {
 
 /// The context of the routes: Hummingbird's own context with the connection and the record for the log.
 public struct ServerContext: ConnectionContext, RecordedContext {
+    /// The storage of Hummingbird's own context.
     public var coreContext: CoreRequestContextStorage
+    /// The connection of the request.
     public let channel: any Channel
+    /// The record of the request for the log.
     public let record = RequestRecord()
 
     /// Creates the context of a request. Hummingbird calls it.
