@@ -2,10 +2,10 @@ package import LFSStorage
 
 /// The rules that turn a failed attempt into an outcome.
 ///
-/// The delay before the next attempt of an upload is the longest of three: the ``Backoff`` (a random part of 100 ms,
-/// which double with each failure, up to 60 s), the storage's Retry-After up to ``maxRetryAfter``, and
-/// ``SendBudget/wait(size:)``. `DatabaseJournal` stores it as `lfs_job.notBefore`, and the feeder of ``ExecutorPool``
-/// waits until then. A file of a locked device waits as after ten failures.
+/// The delay before the next attempt of an upload is the longest of three: the ``Backoff`` of `LFSOptions`, the
+/// storage's Retry-After up to ``maxRetryAfter``, and ``SendBudget/wait(size:)``. The default backoff is a random part
+/// of 100 ms, doubled after each failure up to 60 s. `DatabaseJournal` stores the delay as `lfs_job.notBefore`, and the
+/// feeder of ``ExecutorPool`` waits until then. A file of a locked device waits as after ten failures.
 ///
 /// An error that may be about the whole storage delays no single file. ``ExecutorPool`` probes the storage instead.
 package struct RetryPolicy: Sendable {

@@ -2,6 +2,9 @@ import LFSStorage
 
 /// The check that makes an upload count as confirmed: the object that the storage reports must match the row.
 ///
+/// ``Executor`` calls it. Without a SHA-256, the executor also requires that the local file still has its size, and
+/// takes the object's size from `head` if the storage usually reports a checksum.
+///
 /// A storage returns a SHA-256 only with evidence. That evidence is in `DirectoryUpload`, in `ObjectConfirmation` of
 /// LFSS3, in `BlobPut` and `BlockUpload` of LFSAzure, in `TemporaryPut` of LFSWebDAV, and in `FileUpload` of
 /// LFSSignedURL.

@@ -11,7 +11,8 @@ enum SettingTable {
 
     // MARK: Reading
 
-    /// Reads a value. ``ValueAccess`` calls it for `get`, on a reader of the database or within the app's transaction.
+    /// Reads a value for `get`. ``ValueAccess`` calls it on a reader of the database, and ``SettingsBatch`` within the
+    /// app's transaction.
     ///
     /// - Throws: ``SettingsError/Code/corrupted`` when another program has written an invalid row.
     static func read(_ name: String, _ db: Database) throws -> StoredValue? {
