@@ -51,14 +51,11 @@ enum DocumentDatabase {
     /// Closes the database so that a single file remains. SQLite moves the WAL into it when the last connection closes,
     /// if that connection is writable.
     static func close(_ database: any DatabaseWriter) throws {
-        if let pool = database as? DatabasePool {
-            // A pool closes its writer before its readers.
-            pool.releaseMemory()
-            // A reader may still be the last connection, and it is read-only. Changes that cannot be moved now stay in
-            // the WAL.
-            do { try pool.writeWithoutTransaction { _ = try $0.checkpoint() } } catch is DatabaseError {}
-        }
         try database.close()
+        guard let pool = database as? DatabasePool else { return }
+        // A pool closes its readers last, and they are read-only. Without another connection the WAL stays, and the
+        // next program that opens the database moves it.
+        do { try DatabaseQueue(path: pool.path, configuration: writing).close() } catch is DatabaseError {}
     }
 
     /// Removes a database that turned out to be unnecessary. If it contains files by now, it stays.
