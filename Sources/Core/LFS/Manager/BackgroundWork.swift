@@ -83,13 +83,16 @@ final class BackgroundWork: Sendable {
     /// Requests the end of all work. Returns whether work is running that has to end.
     @discardableResult
     func requestStop() -> Bool {
+        // The pool stops first: calls that end with the lifecycle may let storage work continue, and no further upload
+        // may begin then.
+        endPeriod()
         let isRunning = lifecycle.requestStop()
         downloads.halt(for: .stop)
         if isRunning { pool.stop() }
         return isRunning
     }
 
-    /// Stops taking jobs after the request of a suspension. The work that is running continues.
+    /// Stops taking jobs at the request of a suspension or a stop. The work that is running continues.
     func endPeriod() {
         if lifecycle.isRunning { pool.stop() }
     }
