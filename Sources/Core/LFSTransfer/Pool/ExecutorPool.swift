@@ -236,17 +236,20 @@ package final class ExecutorPool: Sendable {
     }
 
     private func take(_ cancellation: ExecutorCancellation) -> TransferJob? {
-        let (job, count, isLow) = shared.withLock { shared in
+        let (job, count, isLow, isIdle) = shared.withLock { shared in
             let job = shared.pool.take()
             if let job { shared.atWork[job.id] = cancellation }
+            // The recorder may have reported an idle pool while its last executor was leaving.
+            let isIdle = job == nil && shared.pool.executors == 0 && shared.pool.isIdle
             let isLow = TransferLane.allCases.contains {
                 shared.mayHaveMore.contains($0) && shared.pool.count($0) == PoolState.windowLimit / 2 - 1
             }
             // Taking a large file permits one more executor for small files.
-            return (job, shared.pool.executorsToStart(), isLow)
+            return (job, shared.pool.executorsToStart(), isLow, isIdle)
         }
         launch(count)
         if isLow { feed.notify() }
+        if isIdle { events(.idle) }
         return job
     }
 
