@@ -73,7 +73,11 @@ final class RawPeer: Sendable {
             for _ in 0..<15_000 {
                 let next = rest.prefix(pieceByteCount)
                 rest = rest.dropFirst(next.count)
-                guard self.sendAll(next.isEmpty ? piece : Array(next)) else { return (.closed, received) }
+                guard self.sendAll(next.isEmpty ? piece : Array(next)) else {
+                    // The reply may have arrived since the last look.
+                    while let text = self.receive() { received += text }
+                    return (.closed, received)
+                }
                 // Returns early if the server sends bytes or closes the connection.
                 guard self.isReadable(within: pause) else { continue }
                 guard let text = self.receive() else { return (.closed, received) }

@@ -75,7 +75,7 @@ struct ReloadTests {
                 try Self.replace(used.key, with: next.key)
                 kill(server.id, SIGHUP)
                 try await eventually { try Self.fingerprint(on: port) != first }
-                #expect(try server.log().contains("Files were read again."))
+                try await eventually { try server.log().contains("Files were read again.") }
                 #expect(stream.isRunning)
                 kill(server.id, SIGTERM)
                 stream.waitUntilExit()

@@ -97,6 +97,8 @@ struct RequestLogTests {
         Readiness(checks: []).addRoutes(to: router)
         try await serving(router) { server in
             #expect(try await server.send("GET", path: "/elsewhere/canary").status == 404)
+            // A line is written after its reply.
+            try await eventually { output.lines.count == 1 }
             #expect(try await server.send("GET", path: "/health/live").status == 200)
             try await eventually { output.lines.count == 2 }
             let lines = try output.objects
