@@ -7,7 +7,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Deletions of lent files", .timeLimit(.minutes(2)))
+@Suite("Deletions of lent files", .timeLimit(.minutes(10)))
 struct DeletionTests {
     @Test("A deletion cancels the tasks before it removes the object")
     func cancelled() async throws {

@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Events of background tasks", .timeLimit(.minutes(2)))
+@Suite("Events of background tasks", .timeLimit(.minutes(10)))
 struct EventTests {
     @Test("The ordinary upload confirms what the service has sent without sending it again", arguments: [1, 3])
     func confirmed(parts: Int) async throws {

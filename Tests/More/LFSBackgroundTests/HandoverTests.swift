@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Handing uploads over", .timeLimit(.minutes(2)))
+@Suite("Handing uploads over", .timeLimit(.minutes(10)))
 struct HandoverTests {
     @Test("A lent upload is not due and has one task with a copy of its bytes")
     func small() async throws {

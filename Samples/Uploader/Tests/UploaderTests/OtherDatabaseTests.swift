@@ -162,7 +162,7 @@ struct OtherDatabaseTests {
             #expect(seen == Set(names))
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o644], ofItemAtPath: folder.path + "/app.sqlite")
-            #expect(try uploader(["resume", "--to", "dir:remote"], in: folder).status == 0)
+            #expect(try uploader(["pin", "files/0.bin"], in: folder).status == 0)
             #expect(modes()["app.sqlite"] == 0o600)
         }
     }

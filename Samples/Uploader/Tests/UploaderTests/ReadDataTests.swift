@@ -158,15 +158,15 @@ struct ReadDataTests {
         try withFolder(files: 2_000, byteCount: 3_000) { folder in
             #expect(try DamagedStorage.uploader("push", arguments: ["--copy", "files"], in: folder).status == 0)
             let database = folder.appendingPathComponent("a.sqlite")
+            // The verification reads the objects in the order of their ids, and is killed at half of them.
+            let half = try TestDatabase.ids(in: database)[1_000]
+            let faults = [
+                "LD_PRELOAD": try Faults.path.get(), "LFS_FAULT_FILE": half, "LFS_FAULT_CALL": "open",
+                "LFS_FAULT_FROM": "1", "LFS_FAULT_COMMAND": "kill -9 $PPID",
+            ]
             let process = try UploaderProcess(
-                ["verify", "--database", "a.sqlite", "--to", "dir:remote", "--read-data"], in: folder)
-            while process.process.isRunning,
-                try !TestDatabase.hasTable("uploader_reading", in: database)
-                    || TestDatabase.count("uploader_reading WHERE readAt > 0", in: database) == 0
-            {
-                usleep(1_000)
-            }
-            kill(process.process.processIdentifier, SIGKILL)
+                ["verify", "--database", "a.sqlite", "--to", "dir:remote", "--read-data"], in: folder,
+                environment: faults)
             #expect(try process.wait().status == 128 + SIGKILL)
             let read = try TestDatabase.count("uploader_reading WHERE readAt > 0", in: database)
             #expect(read > 0 && read < 2_000)

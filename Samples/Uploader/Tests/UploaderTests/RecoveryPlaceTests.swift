@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The folder for database copies", .timeLimit(.minutes(2)))
+@Suite("The folder for database copies", .timeLimit(.minutes(10)))
 struct RecoveryPlaceTests {
     private static let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--save-database", "files"]
 

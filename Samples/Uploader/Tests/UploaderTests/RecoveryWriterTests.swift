@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Several machines with one database", .timeLimit(.minutes(2)))
+@Suite("Several machines with one database", .timeLimit(.minutes(10)))
 struct RecoveryWriterTests {
     private func push(_ machine: String, name: String, in folder: URL) throws -> UploaderProcess.Result {
         let file = folder.appendingPathComponent("files-\(machine)/\(name)")

@@ -4,7 +4,7 @@ import Testing
 @Suite(
     "Case-insensitive disks",
     .enabled(if: CaselessDisk.isThere, "needs root, a loop device, mkfs.exfat and mount.exfat-fuse"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct RestoreNameTests {
     private func pull(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
         let words = ["pull", "--database", "a.sqlite", "--progress", "none", "--all", "--output", "disk/out"] + words

@@ -89,10 +89,15 @@ final class SyncServerProcess {
         return process
     }
 
+    /// Returns a free port of this machine.
+    ///
+    /// A socket stays bound to it for the rest of the run, so that no other process gets the port. The server may bind
+    /// to it as well, because that socket never listens.
     static func freePort() throws -> UInt16 {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         try #require(socket >= 0)
-        defer { close(socket) }
+        var isShared: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")

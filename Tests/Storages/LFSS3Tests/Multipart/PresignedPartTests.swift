@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("Presigned parts of an upload", .timeLimit(.minutes(2)))
+@Suite("Presigned parts of an upload", .timeLimit(.minutes(10)))
 struct PresignedPartTests {
     private static func bytes(_ count: Int) -> [UInt8] { SampleBytes.make(count == 1 ? 1_000 : (2 << 20) + 77) }
 

@@ -145,7 +145,13 @@ struct MetricsTests {
                 try await lfs.makeFile(from: .file(URL(fileURLWithPath: "/nowhere/at/all")))
             }
             _ = try await database.write { db in try file.delete(db) }
-            try await until { count(metrics, label: "lfs.deletes", dimensions: ("outcome", "failure")) > 0 }
+            // The failures are counted after the deletions.
+            try await until {
+                count(
+                    metrics, label: "lfs.failures", dimensions: ("operation", "delete"), ("code", "invalidRequest"))
+                    > 0
+            }
+            #expect(count(metrics, label: "lfs.deletes", dimensions: ("outcome", "failure")) == 1)
             #expect(count(metrics, label: "lfs.downloads", dimensions: ("outcome", "failure")) == 1)
             for operation in ["download", "delete"] {
                 #expect(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JournalWeb
 
-@Suite("The history of files", .timeLimit(.minutes(1)))
+@Suite("The history of files", .timeLimit(.minutes(10)))
 struct FileHistoryTests {
     private func history(_ events: [LFSEvent]) async throws -> FileHistory {
         let (stream, continuation) = AsyncStream.makeStream(of: LFSEvent.self)
