@@ -34,6 +34,19 @@ struct TokenFileTests {
         }
     }
 
+    @Test func `A change that cannot be written leaves the tokens as they were`() throws {
+        try inFolder { path in
+            var file = try TokenFile(path: path, mayBeMissing: true)
+            let alice = try file.add("alice")
+            let folder = (path as NSString).deletingLastPathComponent
+            try FileManager.default.moveItem(atPath: folder, toPath: folder + "-away")
+            #expect(throws: TokenFile.Failure.self) { try file.add("bob") }
+            #expect(throws: TokenFile.Failure.self) { try file.revoke("alice") }
+            #expect(file.entries.map(\.name) == ["alice"] && file.name(of: alice) == "alice")
+            try FileManager.default.moveItem(atPath: folder + "-away", toPath: folder)
+        }
+    }
+
     @Test func `An empty token file of any mode is accepted and becomes private to its owner`() throws {
         try inFolder { path in
             #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))

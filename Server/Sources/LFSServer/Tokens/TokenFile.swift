@@ -101,8 +101,7 @@ public struct TokenFile: Sendable {
                 Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
                     "=", with: "")
             }
-        entries.append(Entry(sha256: Self.hash(token), name: name))
-        try write()
+        try write(entries + [Entry(sha256: Self.hash(token), name: name)])
         return token
     }
 
@@ -111,13 +110,14 @@ public struct TokenFile: Sendable {
     /// - Returns: the number of removed tokens.
     /// - Throws: ``Failure``.
     public mutating func revoke(_ name: String) throws -> Int {
-        let count = entries.count
-        entries.removeAll { $0.name == name }
-        if entries.count < count { try write() }
-        return count - entries.count
+        let rest = entries.filter { $0.name != name }
+        let count = entries.count - rest.count
+        if count > 0 { try write(rest) }
+        return count
     }
 
-    private func write() throws {
+    /// Writes new entries to the file. If that fails, the present ones stay.
+    private mutating func write(_ entries: [Entry]) throws {
         let text = entries.map { "\($0.sha256) \($0.name)\n" }.joined()
         let made = "\(path).\(UUID().uuidString).new"
         let file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -134,6 +134,7 @@ public struct TokenFile: Sendable {
         let folder = open(
             (path as NSString).deletingLastPathComponent.isEmpty ? "." : (path as NSString).deletingLastPathComponent,
             O_RDONLY | O_CLOEXEC)
+        self.entries = entries
         guard folder >= 0 else { throw Self.failure("written", path: path) }
         fsync(folder)
         close(folder)
