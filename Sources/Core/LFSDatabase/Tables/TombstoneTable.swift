@@ -118,16 +118,16 @@ package enum TombstoneTable {
         try db.execute(sql: "UPDATE lfs_tombstone SET checkpoint = ? WHERE fileID = ?", arguments: [checkpoint, id])
     }
 
-    /// Makes a deletion due now and resets its attempts to zero.
+    private static let asNew = "attempts = 0, notBefore = 0, errorMessage = NULL"
+
+    /// Makes a deletion due now, and forgets its failed attempts.
     package static func retry(_ id: FileID, _ db: Database) throws {
-        try db.execute(
-            sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0 WHERE fileID = ?", arguments: [id])
+        try db.execute(sql: "UPDATE lfs_tombstone SET \(asNew) WHERE fileID = ?", arguments: [id])
     }
 
-    /// Does the same as ``retry(_:_:)`` for all failed deletions, and clears their errors. Returns their number.
+    /// Does the same as ``retry(_:_:)`` for all failed deletions. Returns their number.
     package static func retryAll(_ db: Database) throws -> Int {
-        try db.execute(
-            sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0, errorMessage = NULL WHERE attempts > 0")
+        try db.execute(sql: "UPDATE lfs_tombstone SET \(asNew) WHERE attempts > 0")
         return db.changesCount
     }
 
