@@ -55,6 +55,27 @@ struct PowerCutTests {
         #expect(lostControls == Self.cuts, "The control survived: the cut shows nothing.")
     }
 
+    @Test("Pulled files survive a power cut after the end of the pull", .enabled(if: isRoot, "needs root to mount"))
+    func pull() throws {
+        try withFolder(files: 100) { folder in
+            let push = ["push", "--copy", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+            try #require(try UploaderProcess(push, in: folder).wait().status == 0)
+            let disk = try TestDisk(in: folder)
+            let output = disk.mount.appendingPathComponent("new/out")
+            let pull = ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", output.path]
+            #expect(try UploaderProcess(pull, in: folder).wait().status == 0)
+            let control = disk.mount.appendingPathComponent("control")
+            #expect(try system("cp", folder.appendingPathComponent("files/0.bin").path, control.path))
+            try disk.cutPower()
+            try disk.remove()
+            try disk.restart()
+            #expect((try? Data(contentsOf: control).count) != 10_240, "The control survived: the cut shows nothing.")
+            let pulled = output.appendingPathComponent("files").path
+            #expect(try system("diff", "-r", folder.appendingPathComponent("files").path, pulled))
+            try disk.remove()
+        }
+    }
+
     private func check(_ folder: URL, database: URL, acknowledged: Set<String>, round: String) throws {
         let resumed = try UploaderProcess.run("resume", "--database", database.path, "--to", "dir:remote", in: folder)
         #expect(resumed.status == 0 || acknowledged.isEmpty, "\(round): \(resumed.messages)")

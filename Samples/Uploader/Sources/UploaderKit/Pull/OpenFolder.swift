@@ -92,6 +92,16 @@ package final class OpenFolder: Sendable {
         }
     }
 
+    /// Writes the names in the folder to the disk, where the file system can do that for a folder.
+    ///
+    /// - Returns: false with `errno` set.
+    func sync() -> Bool {
+        if fsync(number) == 0 { return true }
+        // A folder that may not be listed is open for lookups only.
+        let reason = errno
+        return [EBADF, EINVAL, ENOTSUP, EOPNOTSUPP, ENOTTY].contains(reason)
+    }
+
     /// Creates a folder in this one.
     ///
     /// - Returns: false if the name exists already.

@@ -26,6 +26,8 @@ package final class RestoreFolders: Sendable {
     private let recorded: [FilePath: FileAttributes]
     private let overwrites: Bool
     private let known = Mutex<[FilePath: Known]>([:])
+    /// The folders that were opened to write into them since the last sync.
+    private let entered = Mutex<[FilePath: RestorePlace]>([:])
 
     /// - Parameters:
     ///   - recorded: the attributes of the folders.
@@ -78,8 +80,12 @@ package final class RestoreFolders: Sendable {
     static func makeFolder(_ path: FilePath) throws {
         var current = FilePath("/")
         for name in path.components {
+            let parent = current
             current = current.appending(name)
-            if current.withCString({ mkdir($0, 0o777) }) == 0 { continue }
+            if current.withCString({ mkdir($0, 0o777) }) == 0 {
+                _ = try OpenFolder.open(parent)?.sync()
+                continue
+            }
             let reason = errno
             var status = stat()
             // The existing entry may be a link to a folder, or a folder that may not be changed.
@@ -100,13 +106,17 @@ package final class RestoreFolders: Sendable {
                 try Self.makeFolder(FilePath(bytes: base.bytes.dropLast(base.lastComponent.bytes.count)))
                 isMade = base.withCString({ mkdir($0, mode(of: base)) }) == 0
             }
-            if isMade { known.withLock { $0[base] = Known(place: place, isMade: true) } }
+            if isMade {
+                known.withLock { $0[base] = Known(place: place, isMade: true) }
+                _ = try base.folder.flatMap { try OpenFolder.open($0) }?.sync()
+            }
         }
         guard let folder = try OpenFolder.open(base) else {
             errno = ENOENT
             throw RestoreFailure.of(base)
         }
         try note(place, folder: folder, opens: true)
+        entered.withLock { $0[base] = place }
         return folder
     }
 
@@ -119,6 +129,7 @@ package final class RestoreFolders: Sendable {
             throw RestoreFailure.of(place.path)
         }
         try note(place, folder: folder, opens: true)
+        entered.withLock { $0[place.path] = place }
         return folder
     }
 
@@ -143,16 +154,37 @@ package final class RestoreFolders: Sendable {
         }
     }
 
-    /// Sets the attributes of the folders, the inner ones first.
+    /// Makes the names that were written since the last call durable, in the inner folders first.
     ///
-    /// - Returns: the folders whose attributes could not be set, with the reasons, and the number of existing folders
-    ///   that keep other attributes.
+    /// - Returns: the folders that could not be synced, with the reasons.
+    func sync() -> [(FilePath, UploaderError)] {
+        let places = entered.withLock { entered in
+            defer { entered = [:] }
+            return entered.values.sorted { $0.path.bytes.count > $1.path.bytes.count }
+        }
+        return places.compactMap { place in
+            do {
+                guard let folder = try Self.find(place), !folder.sync() else { return nil }
+                return (place.path, RestoreFailure.of(place.path))
+            } catch let error as UploaderError {
+                return (place.path, error)
+            } catch {
+                return (place.path, RestoreFailure.of(place.path))
+            }
+        }
+    }
+
+    /// Syncs the folders, and sets their attributes, in each case the inner ones first.
+    ///
+    /// - Returns: the folders that could not be synced or whose attributes could not be set, with the reasons, and the
+    ///   number of existing folders that keep other attributes.
     package func finish() -> (failures: [(FilePath, UploaderError)], other: Int) {
         let all = known.withLock { known in
             defer { known = [:] }
             return known
         }
-        var (failures, other): ([(FilePath, UploaderError)], Int) = ([], 0)
+        var failures = sync()
+        var other = 0
         for (path, known) in all.sorted(by: { $0.key.bytes.count > $1.key.bytes.count }) {
             guard let attributes = recorded[path] else { continue }
             guard known.isMade || known.isRestored || overwrites else {

@@ -78,7 +78,10 @@ struct Restorer: Sendable {
         try await restorePutOff()
         try await restoreTaken()
         try await restorePutOff()
-        try await noteBack()
+        // A name that a power failure undoes must not count as back in its place.
+        let unsynced = folders.sync()
+        for (folder, error) in unsynced { report.failed(folder, reason: error.description) }
+        if unsynced.isEmpty { try await noteBack() }
         // Links are created after all files, so no file is written through them.
         for isLink in [false, true] {
             try await source.forEachEntryPage { page in
