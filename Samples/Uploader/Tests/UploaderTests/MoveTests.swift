@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import LFS
 import LFSBackup
@@ -74,10 +75,13 @@ struct MoveTests {
                 let stamp = try #require(AssetVersion(ofOpenFile: handle.fileDescriptor)).text
                 try handle.close()
                 var linked = LinkedStamps()
-                try Original(path: FilePath(names[0]), document: "1").remove(stamp, linked: &linked)
+                let read = (sha256: sha256(of: "one"), at: Date())
+                try Original(path: FilePath(names[0]), document: "1")
+                    .remove(stamp, sha256: read.sha256, readAt: read.at, linked: &linked)
                 try between()
                 do {
-                    try Original(path: FilePath(names[1]), document: "2").remove(stamp, linked: &linked)
+                    try Original(path: FilePath(names[1]), document: "2")
+                        .remove(stamp, sha256: read.sha256, readAt: read.at, linked: &linked)
                 } catch let error as UploaderError { return error.description }
                 return ""
             }
@@ -232,7 +236,9 @@ struct MoveTests {
                 try handle.close()
                 try change()
                 var linked = LinkedStamps()
-                do { try original.remove(stamp.text, linked: &linked) } catch { return "\(error)" }
+                do {
+                    try original.remove(stamp.text, sha256: sha256(of: "one"), readAt: Date(), linked: &linked)
+                } catch { return "\(error)" }
                 return ""
             }
             #expect(try reason {} == "")
@@ -255,6 +261,55 @@ struct MoveTests {
             #expect(link.contains("symbolic link"))
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "a.real", "files"])
+        }
+    }
+
+    @Test("An original that was rewritten within a tick of its file system is kept")
+    func rewrittenAtOnce() throws {
+        try withFolder { folder in
+            let file = folder.appendingPathComponent("a")
+            try Data("two".utf8).write(to: file)
+            let handle = try FileHandle(forReadingFrom: file)
+            let stamp = try #require(AssetVersion(ofOpenFile: handle.fileDescriptor)).text
+            try handle.close()
+            // The stamp is that of the file now, but the bytes that were read are others.
+            let original = Original(path: FilePath(file.path), document: "1")
+            var linked = LinkedStamps()
+            #expect(throws: UploaderError.self) {
+                try original.remove(stamp, sha256: sha256(of: "one"), readAt: Date(), linked: &linked)
+            }
+            #expect(try Data(contentsOf: file) == Data("two".utf8))
+            try original.remove(stamp, sha256: sha256(of: "two"), readAt: Date(), linked: &linked)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+        }
+    }
+
+    private func sha256(of text: String) -> String {
+        SHA256.hash(data: Data(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    @Test("An interrupted move waits while the folder of its originals is missing")
+    func killedBeforeUnmounting() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try push("--free-uploaded", in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            let files = folder.resolvingSymlinksInPath().appendingPathComponent("files")
+            let documents = try TestDatabase.documents(in: database)
+            for id in documents.values {
+                try TestDatabase.execute(
+                    "INSERT INTO uploader_moved (documentId, movedAt) VALUES ('\(id)', 1)", in: database)
+            }
+            let id = try #require(documents[files.appendingPathComponent("1.bin").path])
+            #expect(rename(files.path + "/1.bin", files.path + "/.\(id).moved") == 0)
+            let away = files.path + "-away"
+            #expect(rename(files.path, away) == 0)
+            let resumed = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
+            #expect(resumed.status == 0, "\(resumed)")
+            #expect(try TestDatabase.count("uploader_moved WHERE NOT isDone", in: database) == 2)
+            #expect(rename(away, files.path) == 0)
+            #expect(try push(in: folder).status == 0)
+            #expect(try names(folder) == ["0.bin", "1.bin"])
+            #expect(try TestDatabase.count("uploader_moved", in: database) == 0)
         }
     }
 

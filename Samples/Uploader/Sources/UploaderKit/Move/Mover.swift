@@ -64,7 +64,9 @@ struct Mover: Sendable {
                 break
             }
             do {
-                try Original(path: document.path, document: document.id).remove(document.stamp, linked: &linked)
+                let original = Original(path: document.path, document: document.id)
+                let file = attached.file
+                try original.remove(document.stamp, sha256: file.sha256, readAt: file.createdAt, linked: &linked)
                 gone.append(document.id)
                 report.moved(attached.file, path: document.path)
             } catch let error as UploaderError {
@@ -79,7 +81,8 @@ struct Mover: Sendable {
         }
     }
 
-    /// Completes the moves of an interrupted run. Each file either gets its name back or counts as moved.
+    /// Completes the moves of an interrupted run. Each file either gets its name back or counts as moved. Those whose
+    /// folder is missing wait for a run with the folder.
     ///
     /// - Throws: the database's error.
     func settleUnfinished() async throws {
@@ -92,7 +95,11 @@ struct Mover: Sendable {
             var (gone, there): ([Document.ID], [Document.ID]) = ([], [])
             for (id, path) in page {
                 do {
-                    if try Original(path: path, document: id).giveBack() { there.append(id) } else { gone.append(id) }
+                    switch try Original(path: path, document: id).giveBack() {
+                    case true?: there.append(id)
+                    case false?: gone.append(id)
+                    case nil: break
+                    }
                 } catch let error as UploaderError {
                     report.message("\(path): \(error.description)")
                 }

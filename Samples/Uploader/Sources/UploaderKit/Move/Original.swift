@@ -1,4 +1,5 @@
-import Foundation
+import Crypto
+package import Foundation
 import LFS
 import LFSBackup
 
@@ -28,9 +29,11 @@ package struct Original: Sendable {
     /// If the process is killed in between, ``giveBack()`` must be called.
     /// - Parameters:
     ///   - stamp: the stamp at the time of the read.
+    ///   - sha256: the SHA-256 of the uploaded bytes.
+    ///   - readAt: the time of the read.
     ///   - linked: the stamps of files with several links. This file is added if it has more links.
     /// - Throws: ``UploaderError`` with the reason why it stays.
-    package func remove(_ stamp: String, linked: inout LinkedStamps) throws {
+    package func remove(_ stamp: String, sha256: String, readAt: Date, linked: inout LinkedStamps) throws {
         let (folder, name) = try place()
         let file = try Handle(
             Self.withName(name) {
@@ -39,6 +42,9 @@ package struct Original: Sendable {
         guard !file.isBeingWritten else { throw UploaderError("it stays: another program has it open for writing") }
         guard let now = AssetVersion(ofOpenFile: file.number), linked.asRead(now.text) == stamp else {
             throw Self.changed
+        }
+        if try file.lastChange().addingTimeInterval(Self.longestTick) > readAt {
+            guard try file.sha256() == sha256 else { throw Self.changed }
         }
         guard !exists(aside, in: folder) else {
             throw UploaderError("it stays: another version of it is \(FilePath(bytes: aside)) in its folder")
@@ -58,12 +64,11 @@ package struct Original: Sendable {
 
     /// Restores the name of a file that was about to be removed.
     ///
-    /// - Returns: true if there is an original now.
-    /// - Throws: ``UploaderError`` if another file has the name.
-    package func giveBack() throws -> Bool {
-        let (folder, name): (Handle, [UInt8])
-        // Without the folder, the file does not exist either.
-        do { (folder, name) = try place() } catch is UploaderError { return false }
+    /// - Returns: true if there is an original now. Nil while its folder is missing, as on a disk that is not mounted.
+    /// - Throws: ``UploaderError`` if another file has the name, or if the folder cannot be opened.
+    package func giveBack() throws -> Bool? {
+        if let folder = path.folder, folder.isGone { return nil }
+        let (folder, name) = try place()
         guard exists(aside, in: folder) else { return exists(name, in: folder) }
         let linked = Self.withName(aside) { from in
             Self.withName(name) { linkat(folder.number, from, folder.number, $0, 0) }
@@ -94,6 +99,10 @@ package struct Original: Sendable {
         var status = stat()
         return Self.withName(name) { fstatat(folder.number, $0, &status, AT_SYMLINK_NOFOLLOW) } == 0
     }
+
+    /// The longest step of a file system's time stamps, that of FAT, in seconds. A file that is written twice within a
+    /// step can have one stamp with two contents.
+    private static let longestTick = 2.5
 
     private static let changed = UploaderError("it has changed since it was read, and stays")
 
@@ -131,6 +140,33 @@ package struct Original: Sendable {
             #else
             return false
             #endif
+        }
+
+        /// Returns the time of the last change of content or metadata.
+        func lastChange() throws -> Date {
+            var status = stat()
+            try check(fstat(number, &status))
+            #if canImport(Darwin)
+            let times = [status.st_mtimespec, status.st_ctimespec]
+            #else
+            let times = [status.st_mtim, status.st_ctim]
+            #endif
+            let seconds = times.map { Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 }
+            return Date(timeIntervalSince1970: seconds.reduce(0, max))
+        }
+
+        /// Reads the file, and returns the SHA-256 of its bytes in lowercase hex.
+        func sha256() throws -> String {
+            var hash = SHA256()
+            var buffer = [UInt8](repeating: 0, count: 1 << 18)
+            var offset = off_t(0)
+            while true {
+                let count = buffer.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, offset) }
+                if count == 0 { return hash.finalize().hex }
+                try check(count < 0 ? -1 : 0)
+                hash.update(data: buffer.prefix(count))
+                offset += off_t(count)
+            }
         }
 
         /// Returns true if a name refers to this file.
