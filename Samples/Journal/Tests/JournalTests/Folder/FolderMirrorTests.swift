@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import JournalStorage
 import LFS
 import LFSStorage
@@ -20,6 +21,31 @@ struct FolderMirrorTests {
                 try await body(files, database, FolderMirror(files, database: database))
             }
         }
+    }
+
+    /// Runs a body with a folder and a database that have a record with a picture. The folder was given both.
+    private func withGiven(
+        _ body: (LocalFileStorageService, DatabaseStorageService, TimeRecord) async throws -> Void
+    ) async throws {
+        try await withMirror { files, database, mirror in
+            _ = try await mirror.take()
+            let record = try record(0)
+            try await database.saveRecord(record)
+            try await database.saveImage(bytes(900), for: record, filename: record.image(0))
+            try await mirror.give()
+            try await body(files, database, try await database.loadRecord(record.id))
+        }
+    }
+
+    /// Takes the changes of the folder and gives those of the database, as the next process does.
+    @discardableResult
+    private func restart(
+        _ files: LocalFileStorageService, database: DatabaseStorageService
+    ) async throws -> JournalCopy.Report {
+        let mirror = FolderMirror(files, database: database)
+        let report = try await mirror.take()
+        try await mirror.give()
+        return report
     }
 
     private func record(_ number: Int) throws -> TimeRecord {
@@ -96,6 +122,161 @@ struct FolderMirrorTests {
             try await mirror.give()
             try await expectEqual(files, database: database)
             #expect(try await files.loadAllRecords().count == 2)
+        }
+    }
+
+    @Test("A record and pictures that were saved before a crash get into the folder")
+    func unwritten() async throws {
+        try await withGiven { files, database, given in
+            let new = try record(1)
+            try await database.saveRecord(new)
+            for record in [given, new] {
+                try await database.saveImage(bytes(70, seed: 2), for: record, filename: record.image(5))
+            }
+            try await restart(files, database: database)
+            #expect(try await database.loadAllRecords().map(\.images.count) == [2, 1])
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A text that was changed before a crash gets into the folder")
+    func unwrittenText() async throws {
+        try await withGiven { files, database, given in
+            try await database.updateRecord(given.id) { $0.comment = "Changed" }
+            try await restart(files, database: database)
+            #expect(try await database.loadRecord(given.id).comment == "Changed")
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A tag that was added before a crash gets into the folder")
+    func unwrittenTag() async throws {
+        try await withGiven { files, database, _ in
+            let tags = [Tag(name: "Walk"), Tag(name: "Work"), Tag(name: "Read")]
+            try await database.saveTags([tags[0]])
+            try await restart(files, database: database)
+            try await database.saveTags([tags[0], tags[1]])
+            try await restart(files, database: database)
+            #expect(try await database.loadTags() == [tags[0], tags[1]])
+            try await expectEqual(files, database: database)
+            // Another tag in the folder at the same time.
+            try await database.saveTags([tags[0]])
+            try await database.addTag(tags[2])
+            try await files.saveTags([tags[1], tags[0]])
+            try await restart(files, database: database)
+            #expect(try await database.loadTags() == [tags[1], tags[0], tags[2]])
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A record and a picture that were deleted before a crash leave the folder")
+    func unwrittenDeletion() async throws {
+        try await withGiven { files, database, given in
+            try await database.deleteImage(filename: given.image(0), for: given)
+            try await restart(files, database: database)
+            #expect(try await database.loadRecord(given.id).images == [])
+            try await expectEqual(files, database: database)
+            try await database.deleteRecord(given)
+            try await restart(files, database: database)
+            #expect(try await database.loadAllRecords() == [])
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A crash after a text was written into the folder does not undo the next text")
+    func written() async throws {
+        try await withGiven { files, database, given in
+            let mirror = FolderMirror(files, database: database)
+            _ = try await mirror.take()
+            try await database.database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TRIGGER crash BEFORE UPDATE ON folder_given
+                        WHEN CAST(NEW.content AS TEXT) NOT LIKE '%"pending"%'
+                        BEGIN SELECT RAISE(ABORT, 'the process has ended'); END
+                        """)
+            }
+            try await database.updateRecord(given.id) { $0.comment = "Written" }
+            await #expect(throws: FileStorageError.self) { try await mirror.give() }
+            #expect(try await files.loadRecord(given.id).comment == "Written")
+            try await database.database.write { db in try db.execute(sql: "DROP TRIGGER crash") }
+            try await database.updateRecord(given.id) { $0.comment = "Next" }
+            try await restart(files, database: database)
+            #expect(try await database.loadRecord(given.id).comment == "Next")
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A picture that another device has not uploaded stays in the database")
+    func elsewhere() async throws {
+        try await withJournal(.database) { subject in
+            try await withFolder { folder in
+                let files = LocalFileStorageService(folder: folder.appending(path: "journal"))
+                let database = try #require(subject.database)
+                let mirror = FolderMirror(files, database: database)
+                _ = try await mirror.take()
+                let record = try record(0)
+                try await database.saveRecord(record)
+                for index in 0..<2 {
+                    try await database.saveImage(
+                        bytes(900, seed: UInt8(index)), for: record, filename: record.image(index))
+                }
+                try await subject.loseImage(record.image(0), of: record)
+                await #expect(throws: FileStorageError.self) { try await mirror.give() }
+                // The other picture does not wait for the missing one.
+                #expect(try await files.loadAllRecords().map(\.images) == [[record.image(1)]])
+                _ = try await FolderMirror(files, database: database).take()
+                #expect(try await database.loadRecord(record.id).images == [record.image(0), record.image(1)])
+            }
+        }
+    }
+
+    @Test("A record that was deleted by hand is deleted from the database")
+    func deletedByHand() async throws {
+        try await withGiven { files, database, given in
+            try await files.deleteRecord(given)
+            try await restart(files, database: database)
+            #expect(try await database.loadAllRecords() == [])
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("A record that was deleted by hand stays if the database has a change of it")
+    func deletedAndChanged() async throws {
+        try await withGiven { files, database, given in
+            try await files.deleteRecord(given)
+            try await database.updateRecord(given.id) { $0.comment = "Changed" }
+            try await restart(files, database: database)
+            #expect(try await database.loadAllRecords().map(\.images) == [[given.image(0)]])
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("Changes of both sides get the text of the folder and the pictures of both")
+    func bothChanged() async throws {
+        try await withGiven { files, database, given in
+            var changed = given
+            changed.comment = "By hand"
+            try await files.updateRecord(changed)
+            try await files.saveImage(bytes(80, seed: 3), for: given, filename: given.image(3))
+            try await database.updateRecord(given.id) { $0.comment = "In the database" }
+            try await database.saveImage(bytes(90, seed: 4), for: given, filename: given.image(4))
+            try await restart(files, database: database)
+            let merged = try await database.loadRecord(given.id)
+            #expect(merged.comment == "By hand")
+            #expect(Set(merged.images) == [given.image(0), given.image(3), given.image(4)])
+            try await expectEqual(files, database: database)
+        }
+    }
+
+    @Test("Another folder deletes nothing from the database, and gets its contents")
+    func otherFolder() async throws {
+        try await withGiven { files, database, given in
+            let other = LocalFileStorageService(
+                folder: files.folder.deletingLastPathComponent().appending(path: "other"))
+            try await restart(other, database: database)
+            #expect(try await database.loadAllRecords() == [given])
+            try await expectEqual(other, database: database)
         }
     }
 
