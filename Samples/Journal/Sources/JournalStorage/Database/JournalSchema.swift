@@ -27,6 +27,7 @@ enum JournalSchema {
             // Devices with an older journal lack the columns, of which two are NOT NULL.
             try SyncedTable.install("asset", version: 2, in: db)
         }
+        migrator.registerMigration("journal.v7") { db in try db.execute(sql: given) }
         return migrator
     }
 
@@ -73,6 +74,19 @@ enum JournalSchema {
         ALTER TABLE asset ADD COLUMN isFavorite INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE asset ADD COLUMN modifiedAt INTEGER;
         CREATE INDEX asset_favorite ON asset(fileId) WHERE isFavorite;
+        """
+
+    /// The contents that folders were given by this device, so the table is not synced.
+    private static let given = """
+        CREATE TABLE folder_given (
+            -- The path of the folder.
+            folder TEXT NOT NULL,
+            -- The id of a record, or 'tags'.
+            name TEXT NOT NULL,
+            -- JSON: a GivenRecord, or the tags.
+            content BLOB NOT NULL,
+            PRIMARY KEY (folder, name)
+        ) WITHOUT ROWID;
         """
 
     private static let records = """
