@@ -48,6 +48,22 @@ struct FolderMirrorTests {
         return report
     }
 
+    /// Returns the bytes of all records and pictures in the folder by their paths.
+    private func contents(_ files: LocalFileStorageService) throws -> [String: Data] {
+        let folder = files.folder.appending(path: "records")
+        let names = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String])
+        return names.reduce(into: [:]) { contents, name in
+            contents[name] = try? Data(contentsOf: folder.appending(path: name))
+        }
+    }
+
+    private func damage(_ record: TimeRecord, in database: DatabaseStorageService) async throws {
+        let id = record.name
+        try await database.database.write { db in
+            try db.execute(sql: "UPDATE record SET startedAt = 'x', endedAt = NULL WHERE id = ?", arguments: [id])
+        }
+    }
+
     private func record(_ number: Int) throws -> TimeRecord {
         TimeRecord(
             start: try instant("2026-03-01T10:00:00Z").addingTimeInterval(Double(number) * 86_400 * 20),
@@ -293,6 +309,34 @@ struct FolderMirrorTests {
             #expect(try await database.loadAllRecords().count == 2)
             try await mirror.give()
             #expect(try Data(contentsOf: file) == Data("{".utf8))
+        }
+    }
+
+    @Test("A record that is damaged in the database keeps its files in the folder")
+    func damagedRow() async throws {
+        try await withGiven { files, database, given in
+            let mirror = FolderMirror(files, database: database)
+            _ = try await mirror.take()
+            let before = try contents(files)
+            #expect(before.count == 2)
+            try await damage(given, in: database)
+            try await mirror.give()
+            #expect(try contents(files) == before)
+        }
+    }
+
+    @Test("A record that is damaged in the database is reported, and others are taken")
+    func damagedRowAtStart() async throws {
+        try await withGiven { files, database, given in
+            try await damage(given, in: database)
+            let other = try record(1)
+            try await files.saveRecord(other)
+            let before = try contents(files)
+            let report = try await restart(files, database: database)
+            #expect(report.records == 1 && report.damaged.count == 1)
+            #expect(report.damaged.allSatisfy { $0.name.contains(given.name) })
+            #expect(try await database.loadAllRecords() == [other])
+            #expect(try contents(files) == before)
         }
     }
 
