@@ -32,7 +32,8 @@ public actor FolderMirror {
     /// given and no longer has are deleted. If both have changed a record, it gets the texts of the folder and the
     /// pictures of both. The bytes of a picture whose name is known are not compared.
     ///
-    /// - Returns: The report of what was copied, with the damaged items of the folder. They stay in the folder.
+    /// - Returns: The report of what was copied, with the damaged items of the folder and the records that are damaged
+    ///   in the database. All of them stay in the folder.
     /// - Throws: ``FileStorageError`` if one of both cannot be read or written.
     public func take() async throws -> JournalCopy.Report {
         var report = JournalCopy.Report()
@@ -44,11 +45,16 @@ public actor FolderMirror {
         let records = try await folder.loadAllRecords()
         for record in records where stored[record.id]?.record != record {
             try Task.checkCancellation()
-            try await take(record, stored: stored[record.id], report: &report)
+            do {
+                try await take(record, stored: stored[record.id], report: &report)
+            } catch let error as FileStorageError {
+                guard case .decodingFailed(let name, _) = error else { throw error }
+                report.damaged.append(DamagedRecord(name: name, reason: "\(error)"))
+            }
         }
         var unreadable: Set<UUID> = []
         for id in Set(stored.keys).union(known.keys).subtracting(records.map(\.id)) {
-            guard try await isMissing(id) else {
+            guard try await isMissing(id, in: folder) else {
                 unreadable.insert(id)
                 continue
             }
@@ -66,7 +72,7 @@ public actor FolderMirror {
     private func take(_ record: TimeRecord, stored: RecordEntry?, report: inout JournalCopy.Report) async throws {
         let given = known[record.id]
         // The record was deleted from the database, and give() deletes it from the folder.
-        if stored == nil, given?.contains(record) == true { return }
+        if stored == nil, given?.contains(record) == true, try await isMissing(record.id, in: database) { return }
         var merged = record
         if let given, let stored { merged = given.merging(record, into: stored.record) }
         let present = Set(stored?.record.images ?? [])
@@ -118,10 +124,10 @@ public actor FolderMirror {
         try await database.saveGiven(changes, to: path)
     }
 
-    /// Returns true if the folder has no record with an id. A damaged record is not missing.
-    private func isMissing(_ id: UUID) async throws -> Bool {
+    /// Returns true if a journal has no record with an id. A damaged record is not missing.
+    private func isMissing(_ id: UUID, in journal: any StreamingFileStorageService) async throws -> Bool {
         do {
-            _ = try await folder.loadRecord(id)
+            _ = try await journal.loadRecord(id)
             return false
         } catch FileStorageError.fileNotFound {
             return true
@@ -198,8 +204,9 @@ public actor FolderMirror {
         if let failure { throw failure }
     }
 
-    /// Deletes a record that the database no longer has.
+    /// Deletes a record that the database no longer has. A record that is damaged in the database keeps its files.
     private func remove(_ id: UUID) async throws {
+        guard try await isMissing(id, in: database) else { return }
         if let record = known[id]?.entry?.record ?? known[id]?.pending {
             do {
                 try await folder.deleteRecord(record)
