@@ -32,7 +32,8 @@ struct RemovalTests {
         try SecretsFolder(folder.appending(path: "state").path)
     }
 
-    /// Makes a closed journal that has the sentinel in records, pictures, albums, settings, secrets and the cache.
+    /// Makes a closed journal that has the sentinel in records, pictures, albums, settings, secrets, the cache and
+    /// the table of a plain folder.
     private func fill(_ folder: URL, storage: InMemoryStorage) async throws {
         let file = folder.appending(path: "journal.sqlite")
         let journal = try await DatabaseStorageService.open(at: file, options: LFSOptions(storage: storage))
@@ -50,6 +51,12 @@ struct RemovalTests {
         let bytes = WebSubject.picture() + Data(Self.sentinel.utf8)
         _ = try await journal.addImage(from: .bytes(bytes), for: record, fileExtension: "png")
         try await journal.saveAlbum(Album(ownerID: "me", name: Self.sentinel, createdAt: Date()))
+        // The database also records what it has given to a plain folder.
+        try await withFolder { plain in
+            let mirror = FolderMirror(LocalFileStorageService(folder: plain), database: journal)
+            _ = try await mirror.take()
+            try await mirror.give()
+        }
         let server = try #require(URL(string: "https://\(Self.sentinel).example"))
         try await AccountSettings.logIn(server: server, endpoint: server, token: Self.sentinel, settings)
         try await settings.set(Self.sentinel, for: .accountUser)
