@@ -38,6 +38,9 @@ package final class ReplyRelay: Sendable {
     /// Receives bytes from an engine that cannot hold them back. Keeps them if the answer is `full` too.
     package func keep(_ bytes: UnsafeRawBufferPointer) -> Answer { add(bytes, refusesWhenFull: false) }
 
+    /// True after the answer `full`, until there is room or the sink has failed.
+    package var isHeldBack: Bool { state.withLock(\.isHeldBack) }
+
     private func add(_ bytes: UnsafeRawBufferPointer, refusesWhenFull: Bool) -> Answer {
         let (answer, starts) = state.withLock { state in
             if state.failure != nil { return (Answer.failed, false) }

@@ -18,6 +18,8 @@ final class Exchange: Sendable {
         var head: HTTPResponseHead?
         var body: [UInt8] = []
         var relay: ReplyRelay?
+        /// The back pressure of the relay on the task.
+        var pressure: BackPressure?
         /// The sink of the reply's body. It never blocks, so it is called on the session's queue.
         var sink: ResponseBody.Sink?
         var receivedCount: Int64 = 0
@@ -84,7 +86,7 @@ final class Exchange: Sendable {
     // MARK: The session's queue
 
     /// Records the reply's head. Returns false to end the request.
-    func takeHead(_ response: URLResponse) -> Bool {
+    func takeHead(_ response: URLResponse, of task: URLSessionTask) -> Bool {
         do {
             let head = try HTTPResponseHead(response)
             try checkEncoding(head)
@@ -93,9 +95,11 @@ final class Exchange: Sendable {
             if case .sink(let sink, let mayBlock, let accept) = request.reply, accept(head) {
                 if mayBlock { relay = makeRelay(sink) } else { direct = sink }
             }
+            let pressure = relay.map { makePressure(of: $0, on: task) }
             state.withLock { state in
                 state.head = head
                 state.relay = relay
+                state.pressure = pressure
                 state.sink = direct
             }
             return true
@@ -108,20 +112,23 @@ final class Exchange: Sendable {
     private func makeRelay(_ sink: @escaping ResponseBody.Sink) -> ReplyRelay {
         ReplyRelay(sink) { [weak self] in
             self?.restartRate()
-            self?.setPaused(false)
+            self?.updatePressure()
         }
     }
 
-    /// Pauses or continues the reception of the reply.
+    /// Returns the back pressure of a relay on the session's task.
     ///
     /// It does nothing with the Foundation of Linux. There a paused task still receives, and pausing a task that is
     /// about to end can end the process (`_NativeProtocol.stopLoading`).
-    private func setPaused(_ isPaused: Bool) {
-        #if !canImport(FoundationNetworking)
-        let task = state.withLock(\.task)
-        if isPaused { task?.suspend() } else { task?.resume() }
+    private func makePressure(of relay: ReplyRelay, on task: URLSessionTask) -> BackPressure {
+        #if canImport(FoundationNetworking)
+        return BackPressure(isFull: { relay.isHeldBack }, suspend: {}, resume: {})
+        #else
+        return BackPressure(isFull: { relay.isHeldBack }, suspend: { task.suspend() }, resume: { task.resume() })
         #endif
     }
+
+    private func updatePressure() { state.withLock(\.pressure)?.update() }
 
     /// Refuses an encoded object, because Foundation would decode it and its bytes would not be those on the storage.
     private func checkEncoding(_ head: HTTPResponseHead) throws(HTTPError) {
@@ -148,7 +155,7 @@ final class Exchange: Sendable {
             if let relay {
                 switch data.withUnsafeBytes({ relay.keep($0) }) {
                 // The session may deliver some more bytes, and then pauses the connection.
-                case .full: setPaused(true)
+                case .full: updatePressure()
                 case .failed: state.withLock(\.task)?.cancel()
                 case .taken: break
                 }
@@ -182,6 +189,7 @@ final class Exchange: Sendable {
         let (result, relay) = state.withLock { state in
             state.bytesSent = max(state.bytesSent, bytesSent)
             state.task = nil
+            state.pressure = nil
             return (makeResult(state, error: error, bodyFailure: bodyFailure), state.relay)
         }
         guard let relay else { return outcome.resume(returning: result) }

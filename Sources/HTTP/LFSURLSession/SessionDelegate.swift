@@ -46,7 +46,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        let isAccepted = exchange(of: dataTask)?.takeHead(response) ?? false
+        let isAccepted = exchange(of: dataTask)?.takeHead(response, of: dataTask) ?? false
         completionHandler(isAccepted ? .allow : .cancel)
     }
 
