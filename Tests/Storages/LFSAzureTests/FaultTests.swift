@@ -60,6 +60,60 @@ struct FaultTests {
         #expect(error?.code == .integrity)
     }
 
+    /// Returns a service that has the blob of an upload in blocks, and lists all its blocks as uncommitted ones.
+    ///
+    /// - Parameter isLying: true to report the checksum of other bytes for each block. Then the list is empty.
+    private func fakeWithBlocks(isLying: @escaping @Sendable () -> Bool = { false }) throws -> FakeAzure {
+        let partSize = 1 << 20
+        let byteCount = large.count
+        var blocks = ""
+        for (index, start) in stride(from: 0, to: byteCount, by: partSize).enumerated() {
+            let part = Array(large[start..<min(start + partSize, byteCount)])
+            let id = try #require(BlockID(sha256: SampleBytes.sha256(part), number: index + 1))
+            blocks += "<Block><Name>\(id.text)</Name><Size>\(part.count)</Size></Block>"
+        }
+        let list = "<BlockList><UncommittedBlocks>\(blocks)</UncommittedBlocks></BlockList>"
+        return FakeAzure { request, body in
+            switch request.method {
+            case .head:
+                return .init(status: 200).with("content-length", value: String(byteCount)).with(
+                    "etag", value: "\"0x1\"")
+            case .get: return isLying() ? nil : .xml(list)
+            case .put:
+                let other = ContentCRC64(of: body + [1]).text
+                return isLying() ? .init(status: 201).with("x-ms-content-crc64", value: other) : nil
+            default: return nil
+            }
+        }
+    }
+
+    private func sentBlockCount(_ fake: FakeAzure) -> Int { fake.requests.count { $0.target.contains("comp=block&") } }
+
+    @Test("Listed blocks of an earlier attempt are not sent again")
+    func listedBlocks() async throws {
+        let fake = try fakeWithBlocks()
+        let checkpoint = try BlockCheckpoint(.temporary(large), partSize: 1 << 20).encoded()
+        _ = try await fake.storage().upload(
+            .temporary(large), to: key.get(), session: UploadSession(checkpoint: checkpoint))
+        #expect(sentBlockCount(fake) == 0)
+    }
+
+    @Test("After a checksum of other bytes the next attempt sends all blocks again")
+    func distrustedBlocks() async throws {
+        let isLying = Mutex(true)
+        let fake = try fakeWithBlocks { isLying.withLock { $0 } }
+        let storage = try fake.storage()
+        let notes = Notes()
+        let error = try await storageError {
+            try await storage.upload(.temporary(large), to: key.get(), session: notes.session())
+        }
+        #expect(error?.code == .integrity)
+        isLying.withLock { $0 = false }
+        let before = sentBlockCount(fake)
+        _ = try await storage.upload(.temporary(large), to: key.get(), session: notes.session(notes.saved.last))
+        #expect(sentBlockCount(fake) - before == 3)
+    }
+
     @Test("A checksum in reversed byte order fails the upload")
     func byteOrder() async throws {
         let fake = FakeAzure { request, body in

@@ -1,12 +1,14 @@
 import LFSHTTPStorage
 import LFSStorage
 
-/// A record that an upload in blocks was started, so that a deletion also drops its blocks. Resuming does not need it,
-/// because the service lists the blocks.
+/// A record that an upload in blocks was started, so that a deletion also drops its blocks. The service lists the
+/// blocks for a later attempt, which needs the record only if it must not use them.
 struct BlockCheckpoint: Codable, Hashable, Sendable {
     /// The SHA-256 of the content.
     var sha256: String
     var partSize: Int64
+    /// True if the service has reported the checksum of other bytes for a block. nil in older checkpoints.
+    var distrustsBlocks: Bool?
 
     init(_ source: UploadSource, partSize: Int64) {
         sha256 = source.sha256

@@ -6,9 +6,9 @@ import Synchronization
 
 /// An upload of a file in concurrent blocks, which resumes an interrupted attempt ("Put Block", "Put Block List").
 ///
-/// A block's name contains a hash of its content (``BlockID``). So the service's list is the only source about an
-/// earlier attempt. The blob appears when all blocks have arrived. It replaces an existing blob only after that was
-/// examined.
+/// A block's name contains a hash of its content (``BlockID``). So the service's list shows which blocks of an earlier
+/// attempt can be used. If the service has reported the checksum of other bytes, all blocks are sent again. The blob
+/// appears when all blocks have arrived. It replaces an existing blob only after that was examined.
 struct BlockUpload: Sendable {
     let client: AzureClient
     let fields: BlobFields
@@ -24,11 +24,12 @@ struct BlockUpload: Sendable {
     func run() async throws -> RemoteObject {
         let list = try await client.blocks(of: key)
         if let list, list.isBlob, !session.replacesObject, let object = try await existing(list) { return object }
-        if session.checkpoint.flatMap(BlockCheckpoint.init) == nil {
-            try await session.save(BlockCheckpoint(source, partSize: plan.partSize).encoded())
-        }
+        let earlier = session.checkpoint.flatMap(BlockCheckpoint.init)
+        if earlier == nil { try await session.save(BlockCheckpoint(source, partSize: plan.partSize).encoded()) }
         var there: [String: Int64] = [:]
-        for block in list?.uncommitted ?? [] { there[block.name] = block.byteCount }
+        if earlier?.distrustsBlocks != true {
+            for block in list?.uncommitted ?? [] { there[block.name] = block.byteCount }
+        }
         do {
             return try await commit(try await send(there))
         } catch let failure as AzureFailure where failure.code == "InvalidBlobOrBlock" {
@@ -46,23 +47,38 @@ struct BlockUpload: Sendable {
         var names: [String] = []
         let progress = PartProgress(session)
         let isProven = Mutex(true)
+        let hasOtherBytes = Mutex(false)
         let parts = PartSending(plan, digester: SourceDigester(source, kinds: [.sha256, .crc64]), permits: permits)
-        try await parts.run { part, digest in
-            let name = try name(of: part, digest)
-            names.append(name)
-            guard there[name] == Int64(part.range.count) else { return false }
-            progress.has(part)
-            return true
-        } send: { part, digest in
-            do {
-                if try await !put(part, digest: digest, progress: progress) { isProven.withLock { $0 = false } }
+        do {
+            try await parts.run { part, digest in
+                let name = try name(of: part, digest)
+                names.append(name)
+                guard there[name] == Int64(part.range.count) else { return false }
                 progress.has(part)
-            } catch {
-                progress.lost(part)
-                throw error
+                return true
+            } send: { part, digest in
+                do {
+                    if try await !put(part, digest: digest, progress: progress) { isProven.withLock { $0 = false } }
+                    progress.has(part)
+                } catch {
+                    progress.lost(part)
+                    if (error as? StorageError)?.code == .integrity { hasOtherBytes.withLock { $0 = true } }
+                    throw error
+                }
             }
+        } catch {
+            if hasOtherBytes.withLock({ $0 }) { try await distrustBlocks() }
+            throw error
         }
         return (names, isProven.withLock { $0 })
+    }
+
+    /// Makes the next attempt send all blocks again, because the service lists a block with other bytes under its right
+    /// name and size.
+    private func distrustBlocks() async throws {
+        var checkpoint = BlockCheckpoint(source, partSize: plan.partSize)
+        checkpoint.distrustsBlocks = true
+        try await session.save(checkpoint.encoded())
     }
 
     private func name(of part: PartPlan.Part, _ digest: PayloadDigest) throws(StorageError) -> String {
