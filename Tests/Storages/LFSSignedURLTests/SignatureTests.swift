@@ -170,7 +170,7 @@ struct ProofTests {
         #expect(object.url.absoluteString == "https://app/lfs/space/file")
     }
 
-    @Test("A wrong checksum of a part fails the attempt, and the part is sent again")
+    @Test("A wrong checksum of a part aborts the upload, and the next attempt starts over")
     func part() async throws {
         let lies = Mutex(true)
         let fake = FakeSigner { request, fake in
@@ -186,6 +186,8 @@ struct ProofTests {
         let storage = try fake.storage()
         let bytes = SampleBytes.make(2 << 20)
         #expect(try await storageError { try await storage.put(bytes, session: saved.session) }?.code == .integrity)
+        #expect(fake.state.withLock { $0.uploads.isEmpty })
+        #expect(saved.value?.upload == nil)
         lies.withLock { $0 = false }
         _ = try await storage.put(bytes, session: saved.session)
         #expect(fake.objects["space/file"] == bytes)

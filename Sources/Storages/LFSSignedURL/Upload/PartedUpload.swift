@@ -116,8 +116,9 @@ struct PartedUpload: Sendable {
             guard try await client.ask(.state, object: object).error?.code == .lostUpload else { throw failure }
             try await forget()
             return .lost
-        } catch let error as StorageError where error.code == .sourceChanged {
-            // The upload can never be completed, and its parts on the store cost money.
+        } catch let error as StorageError where error.code == .sourceChanged || error.code == .integrity {
+            // The local bytes have changed, so the upload can never be completed. Or the store has other bytes for a
+            // part, so its list of parts cannot be trusted. The parts on the store cost money.
             _ = try await client.ask(.abort, object: object).requireNoError(key)
             try await forget()
             throw error
