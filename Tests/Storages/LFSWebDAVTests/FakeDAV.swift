@@ -57,6 +57,8 @@ final class FakeDAV: HTTPTransport {
         }
     }
 
+    func remove(_ path: String) { state.withLock { $0.files[path] = nil } }
+
     // MARK: HTTPTransport
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {

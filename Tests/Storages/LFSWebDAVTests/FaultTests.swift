@@ -113,6 +113,55 @@ struct FaultTests {
         }
     }
 
+    /// Uploads a byte twice to a server that answers the first MOVE wrongly.
+    ///
+    /// - Returns: the error of the first upload.
+    private func uploadTwice(_ fake: FakeDAV) async throws -> StorageError? {
+        let storage = try fake.storage()
+        let error = try await storageError {
+            try await storage.upload(.temporary([2]), to: key.get(), session: UploadSession())
+        }
+        _ = try await storage.upload(.temporary([2]), to: key.get(), session: UploadSession())
+        return error
+    }
+
+    @Test("An upload is retried if the server reports its temporary file as missing", arguments: [404, 410])
+    func lostFile(_ status: Int) async throws {
+        let wasMoved = Mutex(false)
+        let fake = FakeDAV { request, _ in
+            guard request.method == .move else { return nil }
+            let isFirst = wasMoved.withLock { wasMoved in
+                defer { wasMoved = true }
+                return !wasMoved
+            }
+            return isFirst ? FakeDAV.Answer(status: status) : nil
+        }
+        let error = try await uploadTwice(fake)
+        #expect(error?.code == .serverError && error?.isRetryable == true, "\(error?.message ?? "no error")")
+        #expect(fake.files == [path: [2]])
+    }
+
+    @Test("An upload is retried if the server moved its file and answered with an error")
+    func unreportedMove() async throws {
+        let path = path
+        let wasMoved = Mutex(false)
+        let fake = FakeDAV { request, fake in
+            guard request.method == .move, request.headers["overwrite"] == "T" else { return nil }
+            let isFirst = wasMoved.withLock { wasMoved in
+                defer { wasMoved = true }
+                return !wasMoved
+            }
+            guard isFirst else { return nil }
+            fake.put(path, bytes: fake.files[request.target] ?? [])
+            fake.remove(request.target)
+            return FakeDAV.Answer(status: 500)
+        }
+        fake.put(path, bytes: [1])
+        let error = try await uploadTwice(fake)
+        #expect(error?.code == .serverError && error?.isRetryable == true, "\(error?.message ?? "no error")")
+        #expect(fake.files == [path: [2]])
+    }
+
     @Test("A 412 to a download without a condition does not mean that the file changed")
     func unexpectedCondition() async throws {
         let fake = FakeDAV { request, _ in request.method == .get ? FakeDAV.Answer(status: 412) : nil }

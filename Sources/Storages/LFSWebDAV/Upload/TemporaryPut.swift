@@ -31,8 +31,19 @@ struct TemporaryPut: Sendable {
                 key: key, byteCount: source.byteCount, sha256: proof, url: client.place.url(of: key))
         } catch {
             await removeUnfinished(path)
-            throw error
+            throw retryable(error)
         }
+    }
+
+    /// Returns the error of an attempt. A missing file is an error of the server, because this attempt has just sent
+    /// it. The server may also have carried out a MOVE and answered otherwise. The next attempt then replaces the file.
+    private func retryable(_ error: any Error) -> any Error {
+        let translated = (error as? WebDAVFailure)?.storageError ?? (error as? StorageError)
+        guard let failure = translated, failure.isMissing else { return error }
+        return StorageError(
+            .serverError,
+            message: "The server no longer has the file that was just sent, or its folder. The upload starts over.",
+            key: key, cause: failure)
     }
 
     private func put(_ source: UploadSource, session: UploadSession, path: String) async throws {
