@@ -294,6 +294,20 @@ struct FaultTests {
         #expect(fake.requests.count < 300)
     }
 
+    /// The server has a tree of 16,383 folders, which is endless for the walk. Deeper paths would make the test slow.
+    @Test("A listing of folders that branch without end fails")
+    func branchingFolders() async throws {
+        let fake = FakeDAV { request, _ in
+            guard request.headers["depth"] == "1" else { return nil }
+            let isLeaf = request.target.utf8.count >= "/dav/".utf8.count + 13 * "a/".utf8.count
+            let entries = (isLeaf ? [""] : ["", "a/", "b/"]).map { FakeDAV.entry(request.target + $0, size: nil) }
+            return .xml(FakeDAV.multistatus(entries))
+        }
+        let error = try await storageError { try await fake.storage().list(ListRequest(prefix: "")) }
+        #expect(error?.code == .serverError)
+        #expect(fake.requests.count < 11_000)
+    }
+
     @Test("Concurrent refused requests fetch one new token")
     func tokens() async throws {
         let given = Mutex(0)
