@@ -98,6 +98,32 @@ struct RetryingStorageTests {
         #expect(error?.code == .changed)
     }
 
+    /// A storage that returns its current version and reports it only for whole objects.
+    private struct TaglessRangeStorage: StorageWrapper {
+        let base: any RemoteStorage
+
+        func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+            let current = DownloadRequest(request.key, range: request.range)
+            if request.range == nil { return try await base.download(current, into: sink) }
+            return try await base.download(current, into: DownloadSink { try sink.write($0) })
+        }
+    }
+
+    @Test("A retried download ends if the storage continues without a version")
+    func missingVersion() async throws {
+        let key = try await stored()
+        let (memory, other) = (memory, SampleBytes.make(10_000, seed: 2))
+        let cut = CuttingStorage(TaglessRangeStorage(base: memory), after: 3_000) { attempt in
+            guard attempt == 2 else { return }
+            _ = try await memory.upload(.temporary(other), to: key, session: UploadSession())
+        }
+        let error = await #expect(throws: StorageError.self) {
+            _ = try await download(DownloadRequest(key), from: retrying(cut))
+        }
+        #expect(error?.code == .changed)
+        #expect(cut.requests.count == 2)
+    }
+
     @Test("A retry accepts another version if no byte of the first one arrived")
     func otherVersionBeforeTheFirstByte() async throws {
         let key = try await stored()

@@ -55,7 +55,7 @@ package struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     ///
     /// All bytes of a download belong to the version of its first byte, because two versions must never be mixed. If
     /// the storage does not report a version, the download cannot be resumed, and an error after the first byte is
-    /// final.
+    /// final. A retry that receives bytes without a version ends with ``StorageError/Code/changed``.
     package func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let arrived = ResumingDownload.ResumedRange(byteCount: 0, entityTag: request.entityTag)
         let state = Mutex((arrived: arrived, isMixed: false))
@@ -70,7 +70,11 @@ package struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
             state.withLock { $0.arrived.byteCount += Int64(bytes.count) }
         }
         let download = ResumingDownload(retries) { state.withLock { $0.arrived } }
-        return try await download.run { try await base.download(request.rest(after: $0), into: counting) }
+        return try await download.run { before in
+            // Later bytes are accepted only after the storage has reported the same version for them.
+            state.withLock { $0.isMixed = before.byteCount > 0 }
+            return try await base.download(request.rest(after: before), into: counting)
+        }
     }
 
     private func retrying<Result>(_ call: () async throws -> Result) async throws -> Result {
