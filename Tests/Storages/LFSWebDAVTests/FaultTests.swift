@@ -281,6 +281,23 @@ struct FaultTests {
         #expect(!fake.requests.contains { $0.method == .move && $0.headers["overwrite"] == "T" })
     }
 
+    @Test("A media type with a control character does not fail the upload")
+    func oddMediaType() async throws {
+        let fake = FakeDAV()
+        let bytes: [UInt8] = [1, 2]
+        let source = UploadSource(
+            byteCount: Int64(bytes.count), sha256: SampleBytes.sha256(bytes), contentType: "image/png\n"
+        ) { buffer, offset in
+            let piece = bytes[Int(offset)...].prefix(buffer.count)
+            buffer.copyBytes(from: piece)
+            return piece.count
+        }
+        _ = try await fake.storage().upload(source, to: key.get(), session: UploadSession())
+        #expect(fake.files == [path: bytes])
+        let put = fake.requests.first { $0.method == .put }
+        #expect(put?.headers["content-type"] == "application/octet-stream")
+    }
+
     @Test("A listing of endlessly nested folders ends")
     func endlessFolders() async throws {
         let fake = FakeDAV { request, _ in

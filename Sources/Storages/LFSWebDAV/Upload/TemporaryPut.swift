@@ -71,7 +71,7 @@ struct TemporaryPut: Sendable {
     ) async throws {
         let check = SendingCheck(source)
         var put = client.request(.put, path: path)
-        if let type = source.contentType { try put.headers.set("content-type", value: type) }
+        if let type = source.contentType { try put.headers.set("content-type", value: MediaType.field(type)) }
         put.body = check.body
         put.expectsContinue = source.byteCount >= 1 << 20
         put.onProgress = progress
