@@ -3,7 +3,7 @@ import LFSWire
 import Synchronization
 
 /// A limit for the requests of each account: an average number per second, and up to ten times as many at once. A push
-/// counts as one request, and as one more for each hundred mutations.
+/// counts as one request, and as one more for each hundred mutations or for each ten milliseconds, whichever is more.
 ///
 /// The mutex owns the numbers.
 final class RequestRate: Sendable {
@@ -25,6 +25,11 @@ final class RequestRate: Sendable {
 
     /// The number of mutations that count as one request.
     static let mutationsPerRequest = 100.0
+
+    /// Returns the number of mutations that count as much as some time of the database.
+    static func mutations(worth duration: Duration) -> Int {
+        Int(min(max(duration / .milliseconds(10), 0), 1_000_000)) * Int(mutationsPerRequest)
+    }
 
     /// Takes one request of an account.
     ///

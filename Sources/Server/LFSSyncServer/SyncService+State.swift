@@ -1,4 +1,5 @@
 public import Foundation
+import LFSSystem
 import LFSWire
 
 /// Queries of a device about its session and the server.
@@ -34,7 +35,15 @@ extension SyncService {
             let types = try types(of: request)
             try session.rights.requireAll(types.map(\.type))
             let sharing = schema.sharing
-            return .lines(try await database.read { try ScopeDigest.lines(types, sharing: sharing, of: session, $0) })
+            let lines = try await turns.withTurn(session.account) {
+                let start = clock()
+                defer {
+                    let duration = start.duration(to: clock())
+                    rate?.charge(session.account, mutations: RequestRate.mutations(worth: duration))
+                }
+                return try await database.read { try ScopeDigest.lines(types, sharing: sharing, of: session, $0) }
+            }
+            return .lines(lines)
         }
     }
 

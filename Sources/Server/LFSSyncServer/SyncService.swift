@@ -15,8 +15,11 @@ public final class SyncService: Sendable {
     let logger: Logger
     private let streams: OpenStreams
     private let times: LiveTimes
-    private let rate: RequestRate?
+    let rate: RequestRate?
     private let tokens: KnownTokens
+    /// The turns of accounts. One push or digest of an account at a time uses the database, so that no account keeps
+    /// the others from it.
+    let turns = KeyedMutex<String>()
     private let counted = Mutex(SyncCounts())
     /// The clock that measures the duration of a push.
     let clock: @Sendable () -> ContinuousClock.Instant
@@ -281,12 +284,20 @@ public final class SyncService: Sendable {
             rate?.charge(account, mutations: mutations.count)
             // The mutations that were not applied are given back, also when the push fails.
             var appliedCount = 0
+            var duration = Duration.zero
             // The notices of this commit are sent together with those of others.
             streams.observe()
-            defer { rate?.charge(account, mutations: appliedCount - mutations.count) }
+            defer {
+                let worth = max(appliedCount, RequestRate.mutations(worth: duration))
+                rate?.charge(account, mutations: worth - mutations.count)
+            }
             let results: [SyncMutationResult]
             do {
-                results = try await applied(mutations, by: pushing, token: token, at: now)
+                results = try await turns.withTurn(account) {
+                    let start = clock()
+                    defer { duration = start.duration(to: clock()) }
+                    return try await applied(mutations, by: pushing, token: token, at: now)
+                }
             } catch let failure as WireFailure where failure.code == .unauthorized {
                 tokens.forget(token)
                 throw failure

@@ -102,8 +102,9 @@ struct PushCostTests {
     func slow() async throws {
         try await run { server, clock in
             let device = try await server.device()
-            // The clock is read at the start, after each mutation, and before each mutation except the first.
-            clock.jump(atLook: 4, by: .seconds(6))
+            // The clock is read at the start of the push and of its transaction, after each mutation, and before each
+            // mutation except the first.
+            clock.jump(atLook: 5, by: .seconds(6))
             let mutations = try await patches(3, server: server)
             let results = try await device.send(mutations)
             #expect(results.count == 1 && results.allSatisfy(\.outcome.isApplied))
@@ -142,17 +143,54 @@ struct PushCostTests {
         }
     }
 
-    @Test("A push that fails counts as one request, whatever its number of mutations")
-    func givenBack() async throws {
+    @Test("A push counts for its time if that is more than its mutations")
+    func chargedForTime() async throws {
         let start = Date()
         var options = SyncServiceOptions()
         options.now = { start }
         options.requestsPerSecond = 1
         try await run(options) { server, clock in
             let device = try await server.device()
-            clock.setStep(.seconds(6))
-            #expect(await server.service.push(body(try puts(500)), token: device.token).status == 503)
-            clock.setStep(.zero)
+            // The second look is at the start of the transaction. The push takes 300 ms, as much as thirty requests.
+            clock.jump(atLook: 2, by: .milliseconds(300))
+            #expect(try await device.send(try puts(1)).count == 1)
+            let reply = await server.service.push(body(try puts(1, from: 2)), token: device.token)
+            #expect(reply.status == 429 && reply.headers["retry-after"] == "22", "\(reply)")
+        }
+    }
+
+    @Test("The pushes and digests of an account take turns, and other accounts do not wait for them")
+    func turns() async throws {
+        try await run { server, _ in
+            let (ann, bob) = (try await server.device(), try await server.device(of: "bob"))
+            let account = try #require(try await server.service.account(named: "ann"))
+            let request = try WireFormat.encode(SyncStreamRequest(types: TestServer.types.map { [$0] }))
+            let pushed = body(try puts(1))
+            try await withThrowingTaskGroup(of: Int.self) { requests in
+                try await server.service.turns.withTurn(account) {
+                    requests.addTask { await server.service.push(pushed, token: ann.token).status }
+                    requests.addTask { await server.service.digest(request, token: ann.token).status }
+                    while server.service.turns.waiterCount(account) < 2 { await Task.yield() }
+                    #expect(try await bob.send(try puts(1)).count == 1)
+                    #expect(try await server.count("recipe", where: "title = 'Soup'") == 1)
+                }
+                for try await status in requests { #expect(status == 200) }
+            }
+            #expect(try await server.count("recipe", where: "title = 'Soup'") == 2)
+        }
+    }
+
+    @Test("A push that fails counts as one request, whatever its number of mutations")
+    func givenBack() async throws {
+        let start = Date()
+        var options = SyncServiceOptions()
+        options.now = { start }
+        options.requestsPerSecond = 1
+        try await run(options) { server, _ in
+            let device = try await server.device()
+            // The last mutation is not the next one.
+            let gap = try puts(499) + puts(1, from: 900)
+            #expect(await server.service.push(body(gap), token: device.token).status == 409)
             // Nine of ten requests are left, and each push counts as six.
             for first in [Int64(1), 501] {
                 #expect(try await device.send(try puts(500, from: first)).count == 500)

@@ -79,6 +79,9 @@ struct MutationApply: Sendable {
                 if budget.isOver { throw PushTooSlow(count: outcomes.count - 1) }
             }
             try insert(&new, outcomes: &outcomes, within: budget, db)
+        } catch let failure as SQLFailure where failure.code == .timeout && mutations.count == 1 {
+            // It would take as long again.
+            throw PushTooSlow(count: 0)
         } catch let failure as SQLFailure where [.constraint, .invalidValue, .timeout].contains(failure.code) {
             throw NotPlain()
         } catch let failure as WireFailure where failure.code != .outOfStep {
