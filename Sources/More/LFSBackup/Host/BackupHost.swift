@@ -63,8 +63,11 @@ public struct BackupAttachment: Sendable {
     public let stamp: AssetVersion
     /// The file, which is already inserted. Other records may refer to it, too.
     public let file: FileData
-    /// The file of the previous version. Nil for a new original. With `FileData.deletedWithOwner` it is deleted
-    /// automatically once the record has the new file.
+    /// The file of the previous version. Nil for a new original.
+    ///
+    /// The new bytes are not on the storage yet, and may wait for days until they are uploaded. Keep the old file as a
+    /// version, or delete it only after the new one is `remote`. If a record gets the new file in place of the old one,
+    /// `FileData.deletedWithOwner` deletes the old file in the same transaction.
     public let replaced: FileData?
     /// True if the bytes of the previous version are lost: it was not uploaded, and only the original had them. See
     /// ``BackupOptions/copiesOriginals``.

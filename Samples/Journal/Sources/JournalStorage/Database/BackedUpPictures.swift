@@ -20,8 +20,8 @@ struct BackedUpPictures {
 
     func put(_ attachment: BackupAttachment, _ db: Database) throws {
         let file = attachment.file
-        // Equal bytes are one file, and a file is one picture: it may already have been added by hand.
-        guard try !PictureTable.contains(file.id, db) else { return }
+        // Equal bytes are one file, and a file is one picture: it may have been added by hand, or be in the trash.
+        guard try !PictureTable.contains(file.id, db) else { return try restore(attachment, db) }
         let record = try replacing(attachment, db) ?? madeRecord(attachment, db)
         let index = try PictureTable.freeIndex(record, db)
         guard let fileExtension = Self.fileExtension(attachment.asset.contentType),
@@ -38,14 +38,30 @@ struct BackedUpPictures {
         return kind == "jpeg" ? "jpg" : kind
     }
 
-    /// Removes the earlier version of a picture from its record and returns the record's id. Returns nil if the picture
-    /// has no earlier version, if a person wrote the record, or if another original has the same bytes.
+    /// Moves the earlier version of a picture to the trash and returns the id of its record. Its object is kept,
+    /// because the new bytes may wait for days until they are uploaded. Returns nil if the picture has no earlier
+    /// version, if a person wrote the record, or if another original has the same bytes.
     private func replacing(_ attachment: BackupAttachment, _ db: Database) throws -> UUID? {
         guard let old = attachment.replaced?.id,
             let name = try PictureTable.picture(of: old, db).flatMap(ImageName.init),
             Self.isMade(name.recordID), try !isOfAnother(old, than: attachment.asset.id, db)
         else { return nil }
-        return try PictureTable.delete(old, of: name.recordID, db) ? name.recordID : nil
+        // Bytes that are lost cannot be restored.
+        let isReplaced =
+            try attachment.replacedIsLost
+            ? PictureTable.delete(old, of: name.recordID, db)
+            : PictureTable.trash(old, of: name.recordID, at: Date(), db)
+        return isReplaced ? name.recordID : nil
+    }
+
+    /// Restores a picture from the trash if an original has its bytes again, for example after an edit was undone. A
+    /// picture that a person has deleted stays in the trash: its original still has the bytes.
+    private func restore(_ attachment: BackupAttachment, _ db: Database) throws {
+        let file = attachment.file.id
+        guard try PictureTable.picture(of: file, db) == nil, try !isOfAnother(file, than: attachment.asset.id, db),
+            try PictureTable.restore(file, db)
+        else { return }
+        _ = try replacing(attachment, db)
     }
 
     /// Returns true if another original has the same bytes.

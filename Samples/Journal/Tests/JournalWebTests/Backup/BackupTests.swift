@@ -3,6 +3,7 @@ import JournalStorage
 import LFS
 import LFSBackup
 import LFSSettings
+import LFSStorage
 import Logging
 import Testing
 
@@ -22,11 +23,12 @@ struct BackupTests {
     /// Serves a journal whose server allows the folder `photos` next to the database. The backup does not run
     /// automatically.
     private func withBackup(
-        isOnFolder: Bool = true, power: DeviceState.Power = .mains,
+        storage: any RemoteStorage = InMemoryStorage(), isOnFolder: Bool = true, power: DeviceState.Power = .mains,
         _ body: (WebSubject, FolderBackup, URL) async throws -> Void
     ) async throws {
         let box = Box()
         try await withWeb(
+            storage: storage,
             backup: BackupMaker { journal, settings, folder in
                 let own = ["journal.sqlite", "journal.sqlite.lfs", "state", "photos/own"].map {
                     folder.appending(path: $0).path
@@ -142,6 +144,76 @@ struct BackupTests {
             let kept = try await web.journal.loadRecord(own.id)
             let first = try #require(kept.images.first)
             #expect(try await web.journal.loadImage(filename: first, for: kept) == WebSubject.picture(seed: 9))
+        }
+    }
+
+    @Test("The object of a changed picture is kept, and the trash shows the picture")
+    func replaced() async throws {
+        let storage = InMemoryStorage()
+        try await withBackup(storage: storage) { web, backup, photos in
+            let file = photos.appending(path: "camera/a.png")
+            try write(WebSubject.picture(seed: 1), url: file)
+            #expect(try await list(photos.appending(path: "camera"), mode: "include", web: web).status == 303)
+            await backup.backUp()
+            try await web.journal.lfs.waitForUploads()
+            let old = storage.keys
+            #expect(old.count == 1)
+            // The new bytes wait, as for Wi-Fi.
+            try await web.settings.set(Duration.seconds(3_600), for: .backupDelay)
+            try write(WebSubject.picture(seed: 2), url: file, day: 5)
+            await backup.backUp()
+            #expect(backup.state.report?.attached == 1, "\(backup.state)")
+            _ = try await web.journal.lfs.waitForDeletions()
+            #expect(storage.keys == old)
+            let record = try #require(try await web.journal.loadAllRecords().first)
+            #expect(record.images.count == 1)
+            #expect(try await shown(record, web: web) == WebSubject.picture(seed: 2))
+            let trash = try await web.journal.loadDeletedImages(limit: 10)
+            #expect(trash.map(\.image.file.key) == old.map { "\($0)" })
+            // The picture can be restored.
+            try await web.journal.restoreImage(try #require(trash.first).image.file.id)
+            #expect(try await web.journal.loadRecord(record.id).images.count == 2)
+        }
+    }
+
+    @Test("A picture that is changed back leaves the trash, and its changed form enters it")
+    func changedBack() async throws {
+        try await withBackup { web, backup, photos in
+            let file = photos.appending(path: "camera/a.png")
+            #expect(try await list(photos.appending(path: "camera"), mode: "include", web: web).status == 303)
+            for (day, seed) in [UInt8(1), 2, 1].enumerated() {
+                try write(WebSubject.picture(seed: seed), url: file, day: day)
+                await backup.backUp()
+                // The bytes of an original that is not uploaded are lost when it changes.
+                try await web.journal.lfs.waitForUploads()
+                let record = try #require(try await web.journal.loadAllRecords().first { !$0.images.isEmpty })
+                #expect(try await shown(record, web: web) == WebSubject.picture(seed: seed))
+            }
+            let trash = try await web.journal.loadDeletedImages(limit: 10)
+            let bytes = try await web.journal.lfs.data(of: try #require(trash.first).image.file)
+            #expect(trash.count == 1 && bytes == WebSubject.picture(seed: 2))
+        }
+    }
+
+    private func shown(_ record: TimeRecord, web: WebSubject) async throws -> Data {
+        try await web.journal.loadImage(filename: try #require(record.images.first), for: record)
+    }
+
+    @Test("A picture that was deleted stays in the trash while its original has the bytes")
+    func trashed() async throws {
+        try await withBackup { web, backup, photos in
+            let camera = photos.appending(path: "camera")
+            try write(WebSubject.picture(seed: 1), url: camera.appending(path: "a.png"))
+            #expect(try await list(camera, mode: "include", web: web).status == 303)
+            await backup.backUp()
+            let record = try #require(try await web.journal.loadAllRecords().first)
+            let file = try await web.journal.imageFile(filename: try #require(record.images.first), for: record)
+            try await web.journal.trashImage(file.id, for: record)
+            try write(WebSubject.picture(seed: 1), url: camera.appending(path: "b.png"))
+            await backup.backUp()
+            #expect(backup.state.report?.failed == 0, "\(backup.state)")
+            #expect(try await web.journal.loadRecord(record.id).images.isEmpty)
+            #expect(try await web.journal.loadDeletedImages(limit: 10).count == 1)
         }
     }
 
