@@ -59,6 +59,17 @@ extension DatabaseStorageService {
         _ = try await write("\(file)") { db in try PictureTable.empty(file, before: .distantPast, db) }
     }
 
+    /// Deletes the pictures finally that were deleted some days ago, if this device has also known the deletion for as
+    /// many days. Call this about once an hour.
+    ///
+    /// One call counts as at most seven days since the last one, so that a clock that is wrong for a while deletes
+    /// nothing.
+    ///
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
+    public func expireTrash(after days: Int, now: Date = Date()) async throws {
+        try await write("The deleted pictures") { db in try PictureTable.expire(after: days, now: now, db) }
+    }
+
     /// Deletes all pictures finally that were deleted before a time.
     ///
     /// - Returns: The number of these pictures.

@@ -13,6 +13,7 @@ import LFSSync
 /// |---|---|---|
 /// | `record`, `tag`, `record_tag`, `picture` | yes | the journal |
 /// | `picture.deletedAt` (`journal.v3`) | yes | the time at which a picture was deleted. NULL for all others |
+/// | `picture_trash` (`journal.trash-ages`) | no | the time for which this device has known the deletion |
 /// | `asset` | yes | the pictures of an owner's albums, which each device recognizes by their checksums |
 /// | `album`, `album_asset`, `album_member` | yes, and to other accounts once an album has a member | the albums |
 /// | `asset.type` … `asset.modifiedAt` (`journal.v6`) | yes, as version 2 | what a photo app knows about an asset |

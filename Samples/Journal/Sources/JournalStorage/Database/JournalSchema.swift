@@ -17,6 +17,7 @@ enum JournalSchema {
         }
         migrator.registerMigration("journal.v2") { db in try makeShared(db) }
         migrator.registerMigration("journal.v3") { db in try addTrash(db) }
+        migrator.registerMigration("journal.trash-ages") { db in try db.execute(sql: trashAges) }
         migrator.registerMigration("journal.v4") { db in try db.execute(sql: looks) }
         migrator.registerMigration("journal.v5") { db in
             try db.execute(sql: people)
@@ -43,6 +44,18 @@ enum JournalSchema {
                 """)
         try SyncedTable.install("picture", in: db)
     }
+
+    /// The time for which this device has known that a picture is deleted. Its clock measures it, so the table is not
+    /// synced. See `PictureTable.expire`.
+    private static let trashAges = """
+        CREATE TABLE picture_trash (
+            pictureId TEXT PRIMARY KEY NOT NULL REFERENCES picture(id) ON DELETE CASCADE,
+            -- Milliseconds.
+            age INTEGER NOT NULL,
+            -- The system time at the last look.
+            seenAt INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """
 
     /// The appearance of pictures before they are loaded. Each device computes it, so the table is not synced.
     private static let looks = """

@@ -21,7 +21,7 @@ struct Trash: Service {
     /// Deletes the pictures whose time has ended. After a failure, the next look tries again.
     func empty(at now: Date) async {
         do {
-            try await journal.emptyTrash(before: now - Double(Self.days) * 86_400)
+            try await journal.expireTrash(after: Self.days, now: now)
         } catch {
             logger.error("Deleted pictures are kept longer.", metadata: ["error": "\(error)"])
         }

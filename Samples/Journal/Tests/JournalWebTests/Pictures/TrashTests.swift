@@ -71,17 +71,67 @@ struct TrashTests {
         }
     }
 
+    private static let start = Date(timeIntervalSince1970: 1_770_000_000)
+
+    private static func days(_ range: ClosedRange<Int>) -> [Date] { range.map { start + Double($0) * 86_400 } }
+
+    /// Deletes the picture of a journal without a server, and looks after the trash at some times.
+    ///
+    /// - Returns: The number of pictures in the trash after each look.
+    private func left(deletedAt date: Date, looks: [Date]) async throws -> [Int] {
+        var left: [Int] = []
+        try await withFolder { folder in
+            let journal = try await DatabaseStorageService.open(
+                at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: InMemoryStorage()))
+            let record = TimeRecord(start: Self.start, timeZone: .gmt, comment: "Walk")
+            try await journal.saveRecord(record)
+            let name = try await journal.addImage(
+                from: .bytes(WebSubject.picture()), for: record, fileExtension: "png")
+            let file = try await journal.imageFile(filename: name, for: record).id
+            try await journal.trashImage(file, for: record, at: date)
+            let trash = Trash(journal: journal, logger: Logger(label: "test"))
+            for look in looks {
+                await trash.empty(at: look)
+                left.append(try await journal.loadDeletedImages(limit: 10).count)
+            }
+            try await journal.close()
+        }
+        return left
+    }
+
     @Test("A picture is deleted finally after thirty days, and not before")
     func expiry() async throws {
+        let left = try await left(deletedAt: Self.start, looks: Self.days(0...31))
+        #expect(left == Array(repeating: 1, count: 31) + [0])
+    }
+
+    @Test("A look with a clock that is ten years ahead deletes no picture")
+    func wrongClock() async throws {
+        let (ahead, right) = (Self.start + 3_650 * 86_400, Self.start + 3_600)
+        #expect(try await left(deletedAt: Self.start, looks: [ahead]) == [1])
+        #expect(try await left(deletedAt: Self.start, looks: [Self.start, ahead, right]) == [1, 1, 1])
+    }
+
+    @Test("A picture with an old time of deletion is kept for thirty days of looks")
+    func oldDeletion() async throws {
+        let left = try await left(deletedAt: Self.start - 3_650 * 86_400, looks: Self.days(0...30))
+        #expect(left == Array(repeating: 1, count: 30) + [0])
+    }
+
+    @Test("A restored picture that is deleted again is kept for thirty more days")
+    func deletedAgain() async throws {
         try await withWeb { subject in
             let web = try await subject.visiting()
-            _ = try await delete(web, of: try await web.record())
+            let record = try await web.record()
+            let file = try await delete(web, of: record)
             let trash = Trash(journal: web.journal, logger: Logger(label: "test"))
             let now = Date()
-            await trash.empty(at: now + 29 * 86_400)
+            for day in 0...29 { await trash.empty(at: now + Double(day) * 86_400) }
+            try await web.journal.restoreImage(file)
+            await trash.empty(at: now + 30 * 86_400)
+            try await web.journal.trashImage(file, for: record, at: now)
+            for day in 31...35 { await trash.empty(at: now + Double(day) * 86_400) }
             #expect(try await web.journal.loadDeletedImages(limit: 10).count == 1)
-            await trash.empty(at: now + 31 * 86_400)
-            #expect(try await web.journal.loadDeletedImages(limit: 10).isEmpty)
         }
     }
 
