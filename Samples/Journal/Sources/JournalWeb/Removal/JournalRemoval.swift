@@ -44,8 +44,8 @@ public enum JournalRemoval: String, Hashable, Sendable, CaseIterable {
     }
 
     private func remove(_ journal: DatabaseStorageService, settings: StorageRouter, losing lost: Int) async throws {
-        // The secrets are removed first: an interrupted removal must not leave a token behind.
-        try await JournalSecrets.removeAll(settings)
+        // Nothing is removed without the folder of the secrets.
+        _ = try await settings.exists(.accessToken)
         try await journal.lfs.reset(.loseFilesThatAreNotUploaded(lost)) { [self] db in
             try DatabaseStorageService.eraseAll(db)
             switch self {
@@ -55,11 +55,16 @@ public enum JournalRemoval: String, Hashable, Sendable, CaseIterable {
                 // These name folders and albums of the user.
                 try settings.remove(.backupGroups, in: db)
                 try settings.remove(.cleanupAlbums, in: db)
+                // The secrets are removed after the commit, since the reset may be refused before it.
+                try settings.set(true, for: .hasSecretsToRemove, in: db)
             case .everything: try settings.removeAll(in: db)
             }
         }
         // Finishes the removal of values outside the database.
-        if self == .everything { try await settings.removeAll() }
+        switch self {
+        case .account: try await JournalSecrets.finishRemoval(settings)
+        case .everything: try await settings.removeAll()
+        }
         // Values that were changed earlier have left bytes in pages that are still used.
         try await journal.database.vacuum()
     }

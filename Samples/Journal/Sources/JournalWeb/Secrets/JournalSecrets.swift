@@ -79,6 +79,11 @@ extension StorageKey<[String: Int]> {
     static var endedSessions: Self { .init("web.endedSessions", default: [:]) }
 }
 
+extension StorageKey<Bool> {
+    /// Indicates that a log out has not removed the secrets yet.
+    static var hasSecretsToRemove: Self { .init("web.hasSecretsToRemove", default: false) }
+}
+
 /// The secrets of a journal.
 enum JournalSecrets {
     /// The secret settings and those that belong to them.
@@ -87,16 +92,20 @@ enum JournalSecrets {
         StorageKey<ClientCertificate>.clientCertificate
         StorageKey<Data>.sessionSecret
         StorageKey<[String: Int]>.endedSessions
+        StorageKey<Bool>.hasSecretsToRemove
     }
 
-    /// Removes all secrets of a journal. A journal without secrets gets no folder for them.
+    /// Removes all secrets of a journal if a log out has not removed them yet. A journal without secrets gets no folder
+    /// for them.
     ///
-    /// - Throws: `SettingsError`.
-    static func removeAll(_ settings: StorageRouter) async throws {
+    /// - Throws: `SettingsError`. The next opening of the settings tries again.
+    static func finishRemoval(_ settings: StorageRouter) async throws {
+        guard try await settings.get(.hasSecretsToRemove) else { return }
         try await remove(.accessToken, from: settings)
         try await remove(.storageCredentials, from: settings)
         try await remove(.clientCertificate, from: settings)
         try await remove(.sessionSecret, from: settings)
+        try await settings.remove(.hasSecretsToRemove)
     }
 
     private static func remove<Value>(_ key: StorageKey<Value>, from settings: StorageRouter) async throws {

@@ -31,7 +31,7 @@ public enum JournalSettings {
         BackupSettings.catalog,
     ]
 
-    /// Opens the settings.
+    /// Opens the settings, and finishes a removal of secrets that was interrupted.
     ///
     /// - Parameters:
     ///   - database: A database that `DatabaseStorageService` has migrated.
@@ -43,7 +43,13 @@ public enum JournalSettings {
         _ database: any DatabaseWriter, secrets folder: SecretsFolder, logger: Logger? = nil
     ) async throws -> StorageRouter {
         let options = StorageOptions(keychain: try folder.keychain(), logger: logger)
-        return try await StorageRouter.open(
-            database, catalogs: catalogs, options: options)
+        let settings = try await StorageRouter.open(database, catalogs: catalogs, options: options)
+        do {
+            try await JournalSecrets.finishRemoval(settings)
+        } catch {
+            // The settings are needed to repair the folder of the secrets. The next opening tries again.
+            logger?.warning("The secrets of a removed journal are still stored.", metadata: ["reason": "\(error)"])
+        }
+        return settings
     }
 }

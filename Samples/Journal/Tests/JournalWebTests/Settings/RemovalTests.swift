@@ -125,6 +125,39 @@ struct RemovalTests {
         }
     }
 
+    @Test("A removal that is refused because the journal is open keeps the secrets", arguments: JournalRemoval.allCases)
+    func openElsewhere(_ removal: JournalRemoval) async throws {
+        try await withFolder { folder in
+            let storage = InMemoryStorage()
+            try await fill(folder, storage: storage)
+            let other = try await DatabaseStorageService.open(
+                at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: storage))
+            let error = await #expect(throws: LFSError.self) { try await remove(removal, in: folder) }
+            #expect(error?.code == .openElsewhere)
+            let settings = try await JournalSettings.open(other.database, secrets: secrets(folder))
+            #expect(try await settings.get(.accessToken) == Self.sentinel)
+            try await settings.stop()
+            try await other.close()
+        }
+    }
+
+    @Test("The next opening removes the secrets that an interrupted log out has left")
+    func interrupted() async throws {
+        try await withFolder { folder in
+            try await fill(folder, storage: InMemoryStorage())
+            let pool = try await DatabaseStorageService.openDatabase(at: folder.appending(path: "journal.sqlite"))
+            let earlier = try await JournalSettings.open(pool, secrets: secrets(folder))
+            #expect(try await earlier.get(.accessToken) == Self.sentinel)
+            try await earlier.set(true, for: .hasSecretsToRemove)
+            try await earlier.stop()
+            let settings = try await JournalSettings.open(pool, secrets: secrets(folder))
+            #expect(try await settings.exists(.accessToken) == false)
+            #expect(try await settings.exists(.hasSecretsToRemove) == false)
+            try await settings.stop()
+            try pool.close()
+        }
+    }
+
     /// Logs an account in on the journal of a folder, adds a record, and exchanges all rows with the server.
     ///
     /// - Returns: The texts of the journal's records.
