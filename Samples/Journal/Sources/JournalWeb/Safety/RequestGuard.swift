@@ -56,7 +56,7 @@ struct RequestGuard: Sendable {
 
     /// Checks that a request of another site's page is a navigation and does not embed anything.
     private func checkFetch(_ request: Request) throws(WebError) {
-        guard let site = request.headers[.fetchSite], !["same-origin", "none"].contains(site) else { return }
+        guard request.isFromOtherSite else { return }
         guard request.headers[.fetchMode] == "navigate", request.headers[.fetchDestination] == "document" else {
             throw WebError(.foreignOrigin, message: "Pages of other sites may not load anything from this journal.")
         }
@@ -82,6 +82,12 @@ struct RequestGuard: Sendable {
 extension Request {
     /// Returns the origin of this server, according to the request.
     func origin(isTLS: Bool) -> String { (isTLS ? "https://" : "http://") + (head.authority ?? "") }
+
+    /// Indicates that a page of another site has started the request. False if the browser does not send the site.
+    var isFromOtherSite: Bool {
+        guard let site = headers[.fetchSite] else { return false }
+        return !["same-origin", "none"].contains(site)
+    }
 }
 
 extension HTTPField.Name {

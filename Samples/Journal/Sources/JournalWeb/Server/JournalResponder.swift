@@ -54,6 +54,8 @@ struct JournalResponder: HTTPResponder {
     }
 
     private func routed(_ request: Request, context: JournalContext) async throws -> Response {
+        // Browsers send no SameSite=Strict cookie after a link of another site. A new one would replace it.
+        if context.session.isNew, request.method != .post, request.isFromOtherSite { return Self.reload() }
         let path = request.uri.path
         if parts.password != nil, !context.session.isLoggedIn, !ServiceRoutes.open.contains(path) {
             guard request.method != .post, request.headers[.accept]?.contains("text/html") == true else {
@@ -71,6 +73,19 @@ struct JournalResponder: HTTPResponder {
             response.headers[.setCookie] = parts.sessions.header(for: context.session)
         }
         return response
+    }
+
+    /// Returns a page that loads itself again. The second request starts on this server's page, so it has the cookie.
+    private static func reload() -> Response {
+        let text = """
+            <!doctype html>
+            <html lang="en">
+            <head><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>Journal</title></head>
+            </html>
+            """
+        return Response(
+            status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
     // MARK: Failures

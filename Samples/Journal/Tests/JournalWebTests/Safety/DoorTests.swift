@@ -65,4 +65,48 @@ struct DoorTests {
             #expect(late.status == 429)
         }
     }
+
+    /// The headers of a navigation. Browsers send no cookie for a link of another site.
+    private func navigation(from site: String, sendsCookie: Bool) -> [String: String] {
+        let headers = ["Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"]
+        return sendsCookie ? headers : headers.merging(["Cookie": ""]) { _, new in new }
+    }
+
+    @Test("A link from another site keeps the session", arguments: ["cross-site", "same-site"])
+    func link(_ site: String) async throws {
+        try await withWeb { options in
+            options.password = "correct horse battery"
+        } _: { subject in
+            let record = try await subject.record("Secret walk")
+            var web = try await subject.visiting("/login")
+            let login = try await web.post("/login", fields: [("password", "correct horse battery")])
+            web.cookie = String(try #require(login.header("Set-Cookie")).prefix { $0 != ";" })
+            for path in ["/timeline", "/login", web.path(record)] {
+                let reply = try await web.get(path, headers: navigation(from: site, sendsCookie: false))
+                #expect(reply.status == 200 && reply.header("Set-Cookie") == nil, "\(path)")
+                #expect(reply.text.contains(#"<meta http-equiv="refresh" content="0">"#), "\(path)")
+                #expect(!reply.text.contains("Secret walk"), "\(path)")
+                #expect(reply.header("Content-Security-Policy") != nil && reply.header("Cache-Control") == "no-store")
+            }
+            // The page loads itself again.
+            let page = try await web.get("/timeline", headers: navigation(from: "same-origin", sendsCookie: true))
+            #expect(page.status == 200 && page.text.contains("Secret walk"))
+        }
+    }
+
+    @Test("A browser without a cookie gets one after a link from another site")
+    func firstVisit() async throws {
+        try await withWeb { subject in
+            let link = try await subject.get("/", headers: navigation(from: "cross-site", sendsCookie: false))
+            #expect(link.header("Set-Cookie") == nil)
+            for site in ["same-origin", "none"] {
+                let page = try await subject.get("/", headers: navigation(from: site, sendsCookie: false))
+                #expect(page.status == 200 && page.header("Set-Cookie") != nil, "\(site)")
+                #expect(!page.text.contains("http-equiv"), "\(site)")
+            }
+            let sent = try await subject.visiting().get(
+                "/", headers: navigation(from: "same-site", sendsCookie: true))
+            #expect(sent.status == 200)
+        }
+    }
 }
