@@ -53,7 +53,7 @@ struct StatusState {
     private var fileLines: [String] {
         var lines = [
             "\(Format.count(status.files, noun: "file")): \(Format.count(status.remote)) remote, "
-                + "\(Format.count(status.local)) local, of them \(Format.count(status.failed)) failed, "
+                + "\(Format.count(status.local)) local, \(Format.count(status.failed)) failed, "
                 + "\(Format.bytes(status.pendingBytes)) to upload"
         ]
         if let documents, documents > status.files {
@@ -77,7 +77,8 @@ struct StatusState {
         var lines: [String] = []
         if waitingDeletions > 0 {
             let count = Format.count(waitingDeletions, noun: "removed file")
-            lines.append("\(count) with bytes on the storage: 'resume' deletes them")
+            lines.append(
+                "\(count) whose objects or unfinished uploads may remain on the storage: 'resume' deletes them")
         }
         if heldDeletions > 0 {
             let count = Format.count(heldDeletions, noun: "removed file")
