@@ -55,7 +55,13 @@ struct HealTests {
             let verify = try run("verify")
             #expect(verify.status == 5 && verify.output.contains("does not have its object"), "\(verify)")
             #expect(try run("status").output.contains("1 failed"))
-            #expect(try run("list", arguments: "--status", "failed").output.hasPrefix(id))
+            #expect(try run("list", arguments: "--status", "failed").output.hasPrefix("\(id)  failed  "))
+            let list = try run("list", arguments: "--sort", "status").output.split(separator: "\n")
+            #expect(
+                list.count == 2 && list[0].hasPrefix("\(id)  failed  ") && list[1].contains("  remote  "), "\(list)")
+            let events = try run("list", arguments: "--json", "--sort", "status").events
+            #expect(events.map { $0["status"] as? String } == ["remote", "remote"])
+            #expect(events.map { $0["failed"] as? Bool } == [true, nil])
             // A loss counts as known only after a repair.
             let again = try run("verify")
             #expect(again.status == 5 && again.output.contains("does not have its object"), "\(again)")

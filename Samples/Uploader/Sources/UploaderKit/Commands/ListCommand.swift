@@ -151,7 +151,8 @@ struct ListCommand: ParsableCommand {
             ).jsonLine()
         }
         let size = Format.column(Format.bytes(line.byteCount), width: 8)
-        var text = "\(line.id)  \(Format.column(Self.status(line), width: 6))  \(size)  "
+        let status = line.isFailed ? FileList.Status.failed.rawValue : Self.status(line)
+        var text = "\(line.id)  \(Format.column(status, width: 6))  \(size)  "
         if long {
             text += "\(line.isHere ? "here" : "-   ")  \(line.isPinned ? "pinned" : "-     ")  "
             text += "\(Format.column(line.date.map(Self.time) ?? "-", width: 20))  "

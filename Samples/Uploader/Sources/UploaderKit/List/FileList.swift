@@ -82,7 +82,7 @@ struct FileList: Sendable {
         case .path: "2"
         case .size: "f.byteCount"
         case .date: "3"
-        case .status: "f.status"
+        case .status: "CASE j.state WHEN '\(Upload.State.failed.rawValue)' THEN 'failed' ELSE f.status END"
         }
     }
 
