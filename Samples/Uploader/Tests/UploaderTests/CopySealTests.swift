@@ -102,6 +102,8 @@ struct CopySealTests {
             #expect(refused.status == 3, "\(refused)")
             #expect(refused.messages.contains("the database was not saved"), "\(refused)")
             #expect(refused.messages.contains("Set LFS_RECOVERY_PASSPHRASE"), "\(refused)")
+            #expect(refused.output.contains("1 uploaded, 0 failed, "), "\(refused)")
+            #expect(refused.output.hasSuffix(" s; the database was not saved\n"), "\(refused)")
             // The files are uploaded nevertheless, and the authenticated copy remains the newest one.
             #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 2)
             let before = try recover("--database", "b.sqlite", passphrase: "correct horse", in: folder)

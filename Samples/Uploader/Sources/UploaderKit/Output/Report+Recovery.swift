@@ -39,7 +39,7 @@ extension Report {
 
     /// Reports a failure to save the database. The files are safe, and the next run saves it.
     func saveFailed(_ error: any Error) {
-        refused(1)
+        changeTally { $0.failedSaves += 1 }
         message("the database was not saved on the storage: \(ErrorMessages.sentence(error)) The next run tries again.")
     }
 }

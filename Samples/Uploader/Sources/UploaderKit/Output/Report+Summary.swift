@@ -10,6 +10,7 @@ extension Report {
         let words =
             tally.words(about: purpose).joined(separator: ", ")
             + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s"
+            + (tally.failedSaves > 0 ? "; the database was not saved" : "")
         options.log?.write(words)
         if options.isJSON {
             printJSON(JSONSummary(tally, about: purpose, seconds: seconds))

@@ -18,6 +18,8 @@ package struct Tally: Equatable {
     /// Files that are still pending when a run gives up, and files that an unavailable storage could not provide.
     package var notUploaded = 0
     package var notPulled = 0
+    /// The failed attempts to save the database on the storage.
+    package var failedSaves = 0
     /// The ids of the files whose upload was given up.
     package var givenUp: Set<FileID> = []
     /// Files that were skipped because they are unchanged, special or unreadable.
@@ -73,8 +75,8 @@ package struct Tally: Equatable {
     }
 
     package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
-    /// The number of files that were not completed.
-    package var failed: Int { refused + givenUp.count + notUploaded + notPulled }
+    /// The number of files that were not completed, and of failed attempts to save the database.
+    package var failed: Int { refused + givenUp.count + notUploaded + notPulled + failedSaves }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
     /// The number of uploaded files once no file is pending.
