@@ -46,7 +46,8 @@ struct FreeReporter: Sendable {
         }
         if !isQuiet { Console.result(parts.joined(separator: ", ")) }
         if hasAim, report.shortfall > 0 {
-            Console.message("uploader: \(Format.bytes(report.shortfall)) more should be freed, and no other copy may.")
+            let shortfall = Format.bytes(report.shortfall)
+            Console.message("uploader: The limit is missed by \(shortfall): no other local copy may be freed.")
         }
     }
 
