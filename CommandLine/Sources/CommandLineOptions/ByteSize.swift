@@ -21,4 +21,14 @@ public struct ByteSize: ExpressibleByArgument, Hashable, Sendable {
         guard value >= 1 || number == 0, value < 9e18 else { return nil }
         bytes = Int64(value)
     }
+
+    /// Parses a size for an option.
+    ///
+    /// - Throws: `ValidationError`, with examples of sizes.
+    @Sendable public static func parse(_ text: String) throws -> ByteSize {
+        guard let size = ByteSize(argument: text) else {
+            throw ValidationError("'\(text)' is not a size. Write for example 512KiB, 2MiB or 5GiB.")
+        }
+        return size
+    }
 }

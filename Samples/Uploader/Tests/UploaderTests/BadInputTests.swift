@@ -68,6 +68,29 @@ struct BadInputTests {
         }
     }
 
+    @Test(
+        "An invalid value of an option is refused with the valid ones",
+        arguments: [
+            (
+                ["push", "--limit-rate", "fast", "files"],
+                "'fast' is not a size. Write for example 512KiB, 2MiB or 5GiB."
+            ),
+            (["push", "--part-size", "x", "files"], "'x' is not a size."),
+            (["free", "--keep-bytes", "x"], "'x' is not a size."),
+            (["push", "--progress", "fancy", "files"], "for '--progress': Write auto, plain or none."),
+            (["push", "--max-executors", "x", "files"], "for '--max-executors': Write a number from 1 to 1000."),
+            (["push", "--max-executors", "1001", "files"], "for '--max-executors': Write a number from 1 to 1000."),
+            (["verify", "--read-data=200%"], "for '--read-data': '200%' is not a share"),
+            (["verify", "--read-share", "200%"], "for '--read-share': '200%' is not a share"),
+            (["push", "--read-data=10%", "files"], "There is no option '--read-data'."),
+        ])
+    func optionValues(words: [String], reason: String) throws {
+        try withFolder(files: 1) { folder in
+            let run = try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder).wait()
+            #expect(run.status == 64 && run.messages.contains(reason), "\(run.messages)")
+        }
+    }
+
     @Test("A storage with a missing parent folder or a file in its place is refused")
     func impossibleStorage() throws {
         try withFolder(files: 1) { folder in

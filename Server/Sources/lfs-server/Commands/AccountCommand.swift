@@ -81,29 +81,31 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var sync: SyncStoreOptions
         @Option(help: "The account.")
         var account: String
-        @Option(help: ArgumentHelp("The maximum number of rows.", valueName: "count|default"))
+        @Option(help: ArgumentHelp("The maximum number of rows.", valueName: "count|default"), transform: Value.parse)
         var rows: Value?
-        @Option(help: ArgumentHelp("The maximum bytes of rows.", valueName: "size|default"))
+        @Option(help: ArgumentHelp("The maximum bytes of rows.", valueName: "size|default"), transform: Value.parse)
         var bytes: Value?
-        @Option(help: ArgumentHelp("The maximum bytes of files.", valueName: "size|default"))
+        @Option(help: ArgumentHelp("The maximum bytes of files.", valueName: "size|default"), transform: Value.parse)
         var fileBytes: Value?
-        @Option(help: ArgumentHelp("The maximum number of sessions.", valueName: "count|default"))
+        @Option(
+            help: ArgumentHelp("The maximum number of sessions.", valueName: "count|default"), transform: Value.parse)
         var sessions: Value?
 
         /// A limit as a number or size, or the word `default`.
-        struct Value: ExpressibleByArgument {
+        struct Value: Sendable {
             let number: Int64?
 
-            init?(argument: String) {
-                if argument == "default" {
-                    number = nil
-                } else if let number = Int64(argument) ?? ByteSize(argument: argument)?.bytes,
+            /// Parses a limit for an option.
+            ///
+            /// - Throws: `ValidationError` for anything else, and for a limit that no account can have.
+            @Sendable static func parse(_ text: String) throws -> Value {
+                if text == "default" { return Value(number: nil) }
+                guard let number = Int64(text) ?? ByteSize(argument: text)?.bytes,
                     (0...AccountLimit.largestValue).contains(number)
-                {
-                    self.number = number
-                } else {
-                    return nil
+                else {
+                    throw ValidationError("'\(text)' is not a limit. Write a number, a size such as 1GiB, or default.")
                 }
+                return Value(number: number)
             }
         }
 

@@ -121,7 +121,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address and port of /metrics, in Prometheus text format.", valueName: "address"))
     var metrics: String?
 
-    @Option(help: ArgumentHelp("The maximum size of an object, such as 5GiB.", valueName: "size", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp("The maximum size of an object, such as 5GiB.", valueName: "size", visibility: .hidden),
+        transform: ByteSize.parse)
     var largestObject: ByteSize?
 
     @Option(
@@ -133,7 +135,7 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The space on the disk that uploads leave free, with --storage dir:PATH. /health/ready answers 503 below "
                 + "it. By default 1GiB.",
-            valueName: "size", visibility: .hidden))
+            valueName: "size", visibility: .hidden), transform: ByteSize.parse)
     var reserve: ByteSize?
 
     @Option(

@@ -7,13 +7,15 @@ struct QuotaOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The maximum number of rows of an account.", valueName: "count"))
     var accountRows = AccountQuota().rows
 
-    @Option(help: ArgumentHelp("The maximum bytes of an account's rows. The default is 1GiB.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp("The maximum bytes of an account's rows. The default is 1GiB.", valueName: "size"),
+        transform: ByteSize.parse)
     var accountBytes: ByteSize?
 
     @Option(
         help: ArgumentHelp(
             "The maximum bytes of an account's files, as their rows declare them. The default is 1TiB.",
-            valueName: "size"))
+            valueName: "size"), transform: ByteSize.parse)
     var accountFileBytes: ByteSize?
 
     /// Indicates that at least one of the options is given.

@@ -27,7 +27,8 @@ struct FreeCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     @Option(
-        name: .long, help: ArgumentHelp("Keep at most this size of local copies, such as 2GiB.", valueName: "size"))
+        name: .long, help: ArgumentHelp("Keep at most this size of local copies, such as 2GiB.", valueName: "size"),
+        transform: ByteSize.parse)
     var keepBytes: ByteSize?
 
     @Option(
@@ -38,7 +39,8 @@ struct FreeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Free copies until the disk has this much space left, such as 10GiB.", valueName: "size"))
+        help: ArgumentHelp("Free copies until the disk has this much space left, such as 10GiB.", valueName: "size"),
+        transform: ByteSize.parse)
     var keepFree: ByteSize?
 
     @Flag(name: [.customShort("n"), .long], help: "Show what would be freed. Free nothing.")

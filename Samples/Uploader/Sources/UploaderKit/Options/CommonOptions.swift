@@ -41,8 +41,10 @@ struct TransferOptions: ParsableArguments {
     @Flag(
         name: .long,
         help: ArgumentHelp(
-            "Leave objects of removed and replaced files if the keys may not delete them, without a failure.",
-            visibility: .detail))
+            """
+            If the credentials do not permit deletions, keep the objects of removed and replaced files and report no \
+            failure.
+            """, visibility: .detail))
     var keepRemovedObjects = false
 
     @Flag(
@@ -60,21 +62,23 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The maximum number of concurrent uploads.", valueName: "count", visibility: .detail))
+        help: ArgumentHelp(
+            "The maximum number of concurrent uploads. The default is 10.", valueName: "count", visibility: .detail),
+        transform: TransferOptions.executors)
     var maxExecutors = 10
 
     @Option(
         name: .long,
         help: ArgumentHelp(
             "The size of the parts of large uploads, such as 16MiB. For s3 and azure only.", valueName: "size",
-            visibility: .detail))
+            visibility: .detail), transform: ByteSize.parse)
     var partSize: ByteSize?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
             "The maximum rate of all transfers in bytes per second, such as 2MiB. Not for dir:.", valueName: "size",
-            visibility: .detail))
+            visibility: .detail), transform: ByteSize.parse)
     var limitRate: ByteSize?
 
     @OptionGroup var http: HTTPArguments
@@ -83,8 +87,9 @@ struct TransferOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            End the run after this time without progress: 90s, 1h30m or never. A storage that refuses everything \
-            from the start, for example for wrong keys, ends the run after some seconds unless it is never.
+            End the run after this time without progress: 90s, 1h30m or never. The default is 30m. A storage that \
+            refuses everything from the start, for example for wrong keys, ends the run after some seconds unless it \
+            is never.
             """, valueName: "time", visibility: .detail), transform: TimeSpan.parse)
     // Longer than a server needs for an update or a router for a restart, and short enough for a nightly job. The next
     // run uploads the rest.
@@ -148,9 +153,6 @@ struct TransferOptions: ParsableArguments {
     }
 
     func validate() throws {
-        guard (1...1_000).contains(maxExecutors) else {
-            throw ValidationError("--max-executors has to be a number from 1 to 1000.")
-        }
         if limitRate?.bytes == 0 {
             throw ValidationError("--limit-rate has to be at least one byte per second. Leave it out for no limit.")
         }
@@ -164,6 +166,16 @@ struct TransferOptions: ParsableArguments {
 }
 
 extension TransferOptions {
+    /// Parses the number of concurrent uploads.
+    ///
+    /// - Throws: `ValidationError` for anything else.
+    @Sendable fileprivate static func executors(_ text: String) throws -> Int {
+        guard let count = Int(text), (1...1_000).contains(count) else {
+            throw ValidationError("Write a number from 1 to 1000.")
+        }
+        return count
+    }
+
     /// - Throws: `ValidationError` for options that do not apply to a storage.
     fileprivate func requireSuitable(_ storage: StorageArgument) throws {
         if partSize != nil, !storage.takesParts {
@@ -183,11 +195,17 @@ struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Print one JSON object per event, and a summary at the end.")
     var json = false
 
-    @Option(name: .long, help: ArgumentHelp("The progress display on standard error.", valueName: "style"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The progress display on standard error: auto, plain or none. The default is auto.", valueName: "style"),
+        completion: .list(ProgressStyle.allCases.map(\.rawValue)), transform: ProgressStyle.parse)
     var progress = ProgressStyle.auto
 
     @Option(
-        name: .long, help: ArgumentHelp("The time between two lines of plain progress.", valueName: "time"),
+        name: .long,
+        help: ArgumentHelp(
+            "The time between two lines of plain progress. The default is 5s.", valueName: "time"),
         transform: TimeSpan.parseFinite)
     var progressInterval = TimeSpan.seconds(5)
 
@@ -212,10 +230,18 @@ struct OutputOptions: ParsableArguments {
 }
 
 /// The style of the progress display.
-enum ProgressStyle: String, ExpressibleByArgument, CaseIterable {
+enum ProgressStyle: String, CaseIterable {
     /// A redrawn line on a terminal, and plain lines otherwise.
     case auto
     /// A complete line every few seconds.
     case plain
     case none
+
+    /// Parses a style for an option.
+    ///
+    /// - Throws: `ValidationError`, with the names of all styles.
+    @Sendable static func parse(_ text: String) throws -> ProgressStyle {
+        guard let style = ProgressStyle(rawValue: text) else { throw ValidationError("Write auto, plain or none.") }
+        return style
+    }
 }

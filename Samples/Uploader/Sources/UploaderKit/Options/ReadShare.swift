@@ -54,4 +54,13 @@ package struct ReadShare: Equatable, Sendable {
             word.hasPrefix("--read-data=") ? "--read-share=" + word.dropFirst("--read-data=".count) : word
         } + arguments.dropFirst(options.count)
     }
+
+    /// Returns a message with the option's name as in the command line, which ``spellingOut(_:)`` has replaced.
+    package static func spellingBack(_ message: String, arguments: [String]) -> String {
+        let options = arguments.prefix { $0 != "--" }
+        guard options.contains(where: { $0.hasPrefix("--read-data=") }),
+            !options.contains(where: { $0.hasPrefix("--read-share") })
+        else { return message }
+        return message.replacing("'--read-share", with: "'--read-data")
+    }
 }

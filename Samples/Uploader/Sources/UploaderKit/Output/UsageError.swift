@@ -5,9 +5,10 @@ import Foundation
 extension Uploader {
     /// Runs the command that the command line names, and ends the process with its status.
     public static func start() async -> Never {
-        let arguments = HelpTopics.spellingOut(ReadShare.spellingOut(Array(CommandLine.arguments.dropFirst())))
+        let typed = Array(CommandLine.arguments.dropFirst())
+        let arguments = HelpTopics.spellingOut(ReadShare.spellingOut(typed))
         if let complaint = CommandNames.complaint(arguments) {
-            Console.message("uploader: \(redacted(complaint))")
+            Console.message("uploader: \(redacted(ReadShare.spellingBack(complaint, arguments: typed)))")
             Foundation.exit(ExitCode.validationFailure.rawValue)
         }
         if let script = StorageCompletion.script(arguments) {
@@ -45,7 +46,8 @@ extension Uploader {
         _ error: any Error, type: (any ParsableCommand.Type)?, completed: CompletedArguments?
     ) -> Never {
         let status = exitCode(for: error)
-        var text = fullMessage(for: error)
+        let typed = Array(CommandLine.arguments.dropFirst())
+        var text = ReadShare.spellingBack(fullMessage(for: error), arguments: typed)
         if let error = error as? ValidationError, let type {
             let name = "uploader \(type.configuration.commandName ?? "")"
             text = """
