@@ -23,22 +23,24 @@ struct SettingsTests {
         try Self.withDatabase { folder in
             #expect(
                 try Self.settings(["list"], in: folder).output == """
-                    account.endpoint    (default)
-                    account.serverURL    (default)
-                    account.user    (default)
+                    account.endpoint  not set  (default)
+                    account.serverURL  not set  (default)
+                    account.user  not set  (default)
                     backup.automatic  false  (default)
                     backup.delay  0  (default)
-                    backup.groups    (default)
+                    backup.groups  not set  (default)
                     backup.requiresCharging  false  (default)
                     backup.requiresWiFi  true  (default)
-                    cleanup.keepsContentTypes    (default)
+                    cleanup.keepsContentTypes  not set  (default)
                     cleanup.keepsDays  0  (default)
-                    cleanup.keepsFolders    (default)
+                    cleanup.keepsFolders  not set  (default)
 
                     """)
             #expect(try Self.settings(["set", "backup.delay", "10m"], in: folder).status == 0)
             let list = try Self.settings(["list"], in: folder).output
             #expect(list.contains("backup.delay  10m  (set, default 0)\n"), "\(list)")
+            #expect(try Self.settings(["set", "cleanup.keepsFolders", "/a"], in: folder).status == 0)
+            #expect(try Self.settings(["list"], in: folder).output.contains("  /a  (set, default none)\n"))
             let json = try Self.settings(["list", "--json"], in: folder)
             #expect(json.events.map { $0["name"] as? String ?? "" }.count == 11)
             #expect(json.events.first { $0["name"] as? String == "backup.delay" }?["isSet"] as? Bool == true)
@@ -116,7 +118,7 @@ struct SettingsTests {
             let lines = list.output.split(separator: "\n")
             #expect(lines.count == 11, "\(list.output)")
             #expect(lines.filter { $0.hasPrefix("backup.automatic  cannot be read: ") }.count == 1, "\(list.output)")
-            #expect(lines.last == "cleanup.keepsFolders    (default)")
+            #expect(lines.last == "cleanup.keepsFolders  not set  (default)")
             let events = try Self.settings(["list", "--json"], in: folder).events
             let problems = events.filter { $0["problem"] != nil }.map { $0["name"] as? String }
             #expect(events.count == 11 && problems == ["backup.automatic"])

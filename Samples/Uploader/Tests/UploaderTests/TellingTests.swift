@@ -91,7 +91,7 @@ struct TellingTests {
                 environment: ["HOME": folder.path])
             #expect(backup.status == 0 && backup.output.hasPrefix("2 attached"), "\(backup)")
             let list = try UploaderProcess.run("settings", "list", "--database", "a.sqlite", in: folder).output
-            #expect(list.contains("backup.groups    (default)"), "\(list)")
+            #expect(list.contains("backup.groups  not set  (default)"), "\(list)")
         }
     }
 

@@ -150,13 +150,15 @@ struct SettingLine: Sendable {
                     it.)
                     """
             }
-            let state =
-                isSet ? "set" + (isSecret ? "" : ", default \(Printable.text(defaultValue ?? "none"))") : "default"
-            return "\(name)  \(Format.column(shown, width: widths.value))  (\(isSecret && !isSet ? "not set" : state))"
+            let standard = defaultValue.flatMap { $0.isEmpty ? nil : Printable.text($0) } ?? "none"
+            let state = isSet ? "set" + (isSecret ? "" : ", default \(standard)") : "default"
+            return "\(name)  \(Format.column(shown, width: widths.value))  (\(state))"
         }
 
         fileprivate var shown: String {
-            isSecret ? (isSet ? "(a secret)" : "") : Printable.text(value ?? "")
+            if isSecret { return isSet ? "(a secret)" : "not set" }
+            guard let value, !value.isEmpty else { return isSet ? "none" : "not set" }
+            return Printable.text(value)
         }
     }
 
