@@ -70,6 +70,9 @@ struct SettingsTests {
     static let mistakes = [
         ("backup.requiresWiFi", "maybe", "true or false"), ("backup.delay", "25h", "from 0 to 24h"),
         ("backup.delay", "10", "from 0 to 24h"), ("backup.groups", "/a", "include:PATH"),
+        ("backup.groups", "include:/a,exclude:a/b", "absolute paths"),
+        ("account.serverURL", "http://photos.example", "Write https instead."),
+        ("account.endpoint", "http://photos.example", "Write https instead."),
         ("backup.requiresWifi", "true", "backup.requiresWiFi"), ("account.serverURL", "photos", "https://host"),
         ("account.user", "me", "which 'sync' stores"), ("cleanup.keepsContentTypes", "image", "image/png,video/*"),
         ("cleanup.keepsDays", "36501", "from 0 to 36500"), ("cleanup.keepsFolders", "a", "absolute paths"),
@@ -86,6 +89,17 @@ struct SettingsTests {
             #expect(try Self.settings(["list"], in: folder).output.components(separatedBy: "(default)").count == 12)
             guard key == "backup.requiresWifi" else { return }
             for command in ["get", "remove"] { #expect(try Self.settings([command, key], in: folder).status == 1) }
+        }
+    }
+
+    @Test("The help explains each setting in a line that fits into 80 columns")
+    func help() throws {
+        try withFolder { folder in
+            let lines = try UploaderProcess.run("settings", "set", "--help", in: folder).output.split(separator: "\n")
+            #expect(lines.filter { $0.count > 79 } == [])
+            #expect(lines.filter { $0.contains(/^(account|backup|cleanup)\.\w+: .+\.$/) }.count == 11, "\(lines)")
+            let days = "cleanup.keepsDays: 'free' keeps copies used within this many days, 0 to 36500."
+            #expect(lines.contains { $0 == days })
         }
     }
 

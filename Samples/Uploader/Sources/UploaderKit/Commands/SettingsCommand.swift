@@ -59,12 +59,9 @@ struct SettingsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Change a setting.",
             discussion: """
-                The settings and the form of their values:
+                The settings and their values:
 
-                \(UploaderSettings.forms)
-
-                backup.requiresWiFi is 'backup --when unmetered', and backup.requiresCharging
-                is 'backup --when mains'.
+                \(UploaderSettings.meanings)
                 """)
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The name of the setting.") var key: String

@@ -22,20 +22,25 @@ enum AccountSettings {
 
     static let lines = [
         SettingLine(
-            StorageKey<String>.accountEndpoint, form: "the address for requests, if it is not account.serverURL",
-            text: { $0 }
-        ) {
-            SyncArgument(argument: $0) == nil ? nil : $0
-        },
+            StorageKey<String>.accountEndpoint, form: "another address of the sync server, such as https://host",
+            meaning: "another address of this server, as in the local network", text: { $0 }, value: address),
         SettingLine(
-            StorageKey<String>.accountServerURL, form: "the sync server of 'sync', such as https://host", text: { $0 }
-        ) {
-            SyncArgument(argument: $0) == nil ? nil : $0
-        },
-        SettingLine(StorageKey<String>.accountUser, form: "the account's id, which 'sync' stores", text: { $0 }) { _ in
-            nil
-        },
+            StorageKey<String>.accountServerURL, form: "the sync server of 'sync', such as https://host",
+            meaning: "the server of 'sync' without --sync, such as https://host", text: { $0 }, value: address),
+        SettingLine(
+            StorageKey<String>.accountUser, form: "the account's id, which 'sync' stores",
+            meaning: "the account's id, which 'sync' stores", text: { $0 }, value: { _ in nil }),
     ]
+
+    /// Parses the address of a sync server.
+    ///
+    /// - Returns: nil for anything else.
+    /// - Throws: ``UploaderError`` for `http` to another machine, which 'sync' would refuse.
+    private static func address(_ text: String) throws -> String? {
+        guard let server = SyncArgument(argument: text) else { return nil }
+        try StorageArgument.requireEncryption(server.url)
+        return text
+    }
 
     /// Returns the server in the settings of a database. Nil for a database without one.
     ///

@@ -28,14 +28,15 @@ enum CleanupSettings {
 
     static let lines = [
         SettingLine(
-            StorageKey<[String]>.cleanupContentTypes, form: "media types, such as image/png,video/*", text: list,
-            value: types),
+            StorageKey<[String]>.cleanupContentTypes, form: "media types, such as image/png,video/*",
+            meaning: "types whose copies 'free' keeps: image/png,video/*", text: list, value: types),
         SettingLine(
-            StorageKey<Int>.cleanupDays, form: "a number of days from 0 to \(longestDays)", text: { "\($0)" },
+            StorageKey<Int>.cleanupDays, form: "a number of days from 0 to \(longestDays)",
+            meaning: "'free' keeps copies used within this many days, 0 to \(longestDays)", text: { "\($0)" },
             value: { words in Int(words).flatMap { (0...longestDays).contains($0) ? $0 : nil } }),
         SettingLine(
-            StorageKey<[String]>.cleanupFolders, form: "absolute paths of folders, separated by commas", text: list,
-            value: folders),
+            StorageKey<[String]>.cleanupFolders, form: "absolute paths of folders, separated by commas",
+            meaning: "folders whose copies 'free' keeps, such as /a,/b", text: list, value: folders),
     ]
 
     /// Adds the rules of an uploader's database to a policy.

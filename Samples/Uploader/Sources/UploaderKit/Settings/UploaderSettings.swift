@@ -11,22 +11,32 @@ enum UploaderSettings {
 
     private static var backupLines: [SettingLine] {
         [
-            SettingLine(.backupAutomatic),
+            SettingLine(.backupAutomatic, meaning: "true or false, for apps with automatic backups"),
             SettingLine(
-                .backupDelay, form: "a time from 0 to 24h, such as 90s, 10m or 2h", text: DelayArgument.text,
+                .backupDelay, form: "a time from 0 to 24h, such as 90s, 10m or 2h",
+                meaning: "how long the upload of a new file waits, 0 to 24h, such as 10m", text: DelayArgument.text,
                 // The caller reports an invalid text.
                 value: { try? DelayArgument.parse($0) }),
             SettingLine(
-                .backupGroups, form: GroupsArgument.form, text: GroupsArgument.text,
-                value: { words in
-                    GroupsArgument(argument: words).flatMap { $0.names.isEmpty ? $0.groups : nil }
-                }),
-            SettingLine(.backupRequiresCharging), SettingLine(.backupRequiresWiFi),
+                .backupGroups, form: "\(GroupsArgument.form) with absolute paths",
+                meaning: "the folders of 'backup', as \(GroupsArgument.form)", text: GroupsArgument.text,
+                value: groups),
+            SettingLine(
+                .backupRequiresCharging, meaning: "true to upload on mains power only (--when mains)"),
+            SettingLine(.backupRequiresWiFi, meaning: "true to upload on cable or Wi-Fi only (--when unmetered)"),
         ]
     }
 
-    /// All settings with the form of their values, for the help.
-    static var forms: String { lines.map { "\($0.name): \($0.form)." }.joined(separator: "\n") }
+    /// Parses groups whose paths are absolute and valid text. A later 'backup' may run in another folder.
+    private static func groups(_ text: String) -> [BackupGroup]? {
+        guard let argument = GroupsArgument(argument: text), argument.names.isEmpty,
+            argument.groups.allSatisfy({ $0.id.hasPrefix("/") })
+        else { return nil }
+        return argument.groups
+    }
+
+    /// All settings with the meaning of their values, for the help.
+    static var meanings: String { lines.map { "\($0.name): \($0.meaning)." }.joined(separator: "\n") }
 
     static func open(_ database: any DatabaseWriter) async throws -> StorageRouter {
         try await StorageRouter.open(database, catalogs: catalogs)
@@ -63,6 +73,8 @@ struct SettingLine: Sendable {
     let name: String
     /// A description of valid values.
     let form: String
+    /// A description of the effect of its values, for the help.
+    let meaning: String
     /// The default as text. Nil without a default.
     let defaultText: String?
     /// True if its value is never shown.
@@ -72,28 +84,29 @@ struct SettingLine: Sendable {
     private let write: @Sendable (String, StorageRouter) async throws -> Bool
     private let erase: @Sendable (StorageRouter) async throws -> Void
 
-    /// - Parameter value: parses a value. Returns nil for an invalid text.
+    /// - Parameter value: parses a value. Returns nil for an invalid text, or throws its own reason.
     init<Value>(
-        _ key: StorageKey<Value>, form: String, text: @escaping @Sendable (Value) -> String,
-        value: @escaping @Sendable (String) -> Value?
+        _ key: StorageKey<Value>, form: String, meaning: String, text: @escaping @Sendable (Value) -> String,
+        value: @escaping @Sendable (String) throws -> Value?
     ) {
         name = key.name
         self.form = form
+        self.meaning = meaning
         defaultText = key.defaultValue.map(text)
         let isSecret = key.security != .none || "\(key.domain)".hasPrefix("keychain")
         self.isSecret = isSecret
         stored = { storage in isSecret ? nil : try await storage.getIfPresent(key).map(text) }
         isStored = { storage in try await storage.exists(key) }
         write = { words, storage in
-            guard let value = value(words) else { return false }
+            guard let value = try value(words) else { return false }
             try await storage.set(value, for: key)
             return true
         }
         erase = { storage in try await storage.remove(key) }
     }
 
-    init(_ key: StorageKey<Bool>) {
-        self.init(key, form: "true or false", text: { "\($0)" }, value: { Bool($0) })
+    init(_ key: StorageKey<Bool>, meaning: String) {
+        self.init(key, form: "true or false", meaning: meaning, text: { "\($0)" }, value: { Bool($0) })
     }
 
     /// Returns the value, or the default if none is stored.
