@@ -90,6 +90,11 @@ struct RemovalTests {
                 through: ["/bin/sh", "-c", "printf '\(isConfirmed ? "y" : "n")\\n' | \(terminal)"]
             ).wait()
             #expect(result.output.contains("Continue? [y/N]"), "\(result.output)")
+            let removed = ["log-out": "The account and all files", "full-reset": "All files and all settings"]
+            if let removed = removed[command] {
+                let words = "\(removed) of a.sqlite are removed from this device. Only this database knows which object"
+                #expect(result.output.contains(words), "\(result.output)")
+            }
             #expect(result.status == (isConfirmed ? 0 : 1))
             #expect(result.output.contains("Nothing was removed.") != isConfirmed, "\(result.output)")
             let found = try found(in: folder)

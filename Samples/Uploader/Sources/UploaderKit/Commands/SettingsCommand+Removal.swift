@@ -4,6 +4,7 @@ import LFS
 import LFSBackup
 import LFSSettings
 import LFSStorage
+import LFSSync
 import Logging
 
 extension SettingsCommand {
@@ -31,15 +32,16 @@ extension SettingsCommand {
             commandName: "log-out", abstract: "Remove the account and all files of a database from this device.",
             discussion: """
                 The originals and the objects stay where they are, and so do the rows on a
-                sync server. Settings of backups and of the clean-up stay, except those that
-                name folders. 'lfs-server session revoke' ends the session of this device.
+                sync server. The database also forgets its storage. Settings of backups and of
+                the clean-up stay, except those that name folders. 'lfs-server session revoke'
+                ends the session of this device.
                 """)
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var answer: RemovalAnswer
         @OptionGroup var loss: RemovalLoss
 
         func run() async throws {
-            try await database.removeData(answer, loss: loss) { settings, db in
+            try await database.removeData("The account and all files", answer: answer, loss: loss) { settings, db in
                 try AccountSettings.remove(settings, in: db)
                 try settings.remove(.backupGroups, in: db)
                 try settings.remove(.cleanupFolders, in: db)
@@ -60,8 +62,10 @@ extension SettingsCommand {
         @OptionGroup var loss: RemovalLoss
 
         func run() async throws {
-            try await database.removeData(answer, loss: loss) { settings, db in try settings.removeAll(in: db) }
-            Console.result("Everything is removed.")
+            try await database.removeData("All files and all settings", answer: answer, loss: loss) { settings, db in
+                try settings.removeAll(in: db)
+            }
+            Console.result("All files and settings of \(database.database) were removed from this device.")
         }
     }
 }
@@ -90,8 +94,10 @@ struct RemovalLoss: ParsableArguments {
 
 extension DatabaseOptions {
     /// Removes all files of an uploader's database from this device, and the settings that a closure removes.
+    ///
+    /// - Parameter removed: the removed data, as a part of the question.
     fileprivate func removeData(
-        _ answer: RemovalAnswer, loss: RemovalLoss,
+        _ removed: String, answer: RemovalAnswer, loss: RemovalLoss,
         settings removeSettings: @escaping @Sendable (StorageRouter, Database) throws -> Void
     ) async throws {
         try await reportingErrors {
@@ -112,7 +118,16 @@ extension DatabaseOptions {
                     throw UploaderError("\(words) would be lost. Run 'resume' first, or add --lose-files.")
                 }
                 let loss = lost == 0 ? "" : ", also \(words)"
-                try answer.require("All files of \(file.path) are removed from this device\(loss). Continue?")
+                // With a sync server, the server has the names as well.
+                let isOnlyRecord = try await database.read { db in
+                    try DocumentTable.count(db) > 0 && SyncReport.fetch(db) == nil
+                        && DatabaseSaver.Memory.fetch(db).savedAt == nil
+                }
+                let warning =
+                    isOnlyRecord
+                    ? " Only this database knows which object is which file, and no copy of it was ever saved." : ""
+                try answer.require(
+                    "\(removed) of \(file.path) are removed from this device\(loss).\(warning) Continue?")
                 try await lfs.reset(.loseFilesThatAreNotUploaded(lost)) { db in
                     try DocumentSchema.eraseAll(db)
                     try removeSettings(settings, db)
