@@ -285,7 +285,8 @@ struct SyncTests {
             let wrong = Device(folder: folder, database: "x.sqlite", token: "wrong-token", url: one.url)
             let refused = try wrong.start("sync").wait()
             #expect(refused.status == 3)
-            #expect(refused.messages.contains("Sign in again"))
+            let advice = "Set LFS_SYNC_TOKEN to a token from 'lfs-server session add'."
+            #expect(refused.messages.contains(advice) && !refused.messages.contains("Sign in again"), "\(refused)")
             #expect(!(refused.messages + refused.output).contains("wrong-token"))
             let none = Device(folder: folder, database: "y.sqlite", token: "", url: one.url)
             let missing = try none.start("sync").wait()

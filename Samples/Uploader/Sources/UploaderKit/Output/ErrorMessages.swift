@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import LFSSync
 
 /// Error messages for the person who ran the command.
 enum ErrorMessages {
@@ -10,6 +11,10 @@ enum ErrorMessages {
         case let error as UploaderError: error.description
         case let error as LFSError: of(error)
         case let error as StorageError: error.message
+        case let error as SyncError where error.code == .unauthorized:
+            // The library's advice is for the people of an app.
+            error.message.replacing(
+                "Sign in again.", with: "Set \(SyncArgument.variable) to a token from 'lfs-server session add'.")
         case let error as DatabaseError: of(error)
         case is CancellationError: "it was cancelled"
         case let error as POSIXError: String(cString: strerror(error.code.rawValue))
