@@ -118,6 +118,8 @@ struct SettingsTests {
                 #expect(output.contains("backup.groups") && output.contains("gone.key"), "\(output)")
                 #expect(!output.contains("canary"))
             }
+            let lines = try Self.settings(["audit"], in: folder).output.split(separator: "\n")
+            #expect(lines.first == "account.endpoint  String, database, unprotected, not stored")
         }
     }
 

@@ -101,11 +101,21 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     private func list(_ found: [RecoveryCopies.Copy]) throws {
-        for copy in found {
-            let words = [copy.databaseID, copy.time.text, copy.writer ?? "-", Format.bytes(copy.byteCount)]
-            Console.result(json ? try Event("copy", copy: copy).jsonLine() : words.joined(separator: "  "))
+        if json {
+            for copy in found { Console.result(try Event("copy", copy: copy).jsonLine()) }
+            return
         }
-        guard !json else { return }
+        var rows = found.map { [$0.databaseID, $0.time.text, $0.writer ?? "-", Format.bytes($0.byteCount)] }
+        if Console.showsResults {
+            rows.insert(["database", "saved", "machine", "size"], at: 0)
+            let widths = (0..<3).map { column in rows.map { $0[column].utf8.count }.max() ?? 0 }
+            for index in rows.indices {
+                for (column, width) in widths.enumerated() {
+                    rows[index][column] = Format.column(rows[index][column], width: width)
+                }
+            }
+        }
+        for row in rows { Console.result(row.joined(separator: "  ")) }
         let several = Set(found.map(\.databaseID)).count > 1
         Console.message("uploader: Give --database FILE\(several ? " and --id" : "") to write the newest one there.")
     }

@@ -95,11 +95,21 @@ struct SettingsCommand: AsyncParsableCommand {
             try await database.withSettings { storage in
                 let audit = try await storage.audit()
                 if json { return Console.result(try audit.jsonLine(event: "audit")) }
+                // As in 'list', a script gets no header.
+                let isShown = Console.showsResults
+                let width = isShown ? audit.entries.map(\.key.utf8.count).max() ?? 0 : 0
+                if isShown {
+                    Console.result("\(Format.column("name", width: width))  type, place, protection, stored")
+                }
                 for entry in audit.entries {
                     let stored = entry.storedCount > 0 ? "\(Format.bytes(Int64(entry.byteCount))) stored" : "not stored"
+                    let protection = entry.security == "none" ? "unprotected" : entry.security
                     let problem = entry.problem.map { ", \($0)" } ?? ""
                     Console.result(
-                        "\(entry.key)  \(entry.type), \(entry.domain), \(entry.security), \(stored)\(problem)")
+                        """
+                        \(Format.column(entry.key, width: width))  \(entry.type), \(entry.domain), \(protection), \
+                        \(stored)\(problem)
+                        """)
                 }
                 for orphan in audit.orphans {
                     Console.result("\(Printable.text(orphan.name))  no setting has this name, in \(orphan.place)")
