@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LFSSyncServer
 import Testing
 
@@ -42,6 +43,75 @@ struct DatabaseOptionTests {
             try SyncStoreOptions.open("postgres://ann:hunter2@127.0.0.1/none")
         }
         #expect(error?.message.contains("PGPASSWORD") == true && error?.message.contains("hunter2") == false)
+    }
+
+    /// Runs lfs-server, and returns its status and its messages.
+    private func run(_ words: [String]) throws -> (status: Int32, messages: String) {
+        let (process, errors) = (Process(), Pipe())
+        process.executableURL = URL(filePath: ServerProcess.program)
+        process.arguments = words
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors
+        try process.start()
+        let messages = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, messages)
+    }
+
+    @Test(arguments: [
+        ["session", "list"], ["session", "reset", "x"], ["session", "revoke", "x"], ["account", "list"],
+        ["account", "quota", "--account", "ann"], ["account", "recount"], ["account", "remove", "--account", "ann"],
+        ["prune"], ["restored"],
+    ])
+    func `A command for an existing database refuses a missing file`(_ words: [String]) async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let path = folder.appending(path: "none.sqlite").path
+            let (status, messages) = try run(words + ["--database", path])
+            #expect(status == 1 && messages.hasPrefix("Error: There is no database \(path)."), "\(messages)")
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test func `The check of a missing database creates no file`() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let path = folder.appending(path: "none.sqlite").path
+            let (status, messages) = try run(["schema", "check", "--database", path])
+            #expect(status == 0, "\(messages)")
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test(arguments: [
+        ["session", "reset", "x"], ["session", "revoke", "x"], ["session", "revoke", "--account", "bob"],
+        ["account", "quota", "--account", "bob"], ["account", "remove", "--account", "bob"],
+    ])
+    func `An unknown account or session ends a command with 1 and no usage`(_ words: [String]) async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let database = ["--database", folder.appending(path: "sync.sqlite").path]
+            #expect(try run(["session", "add", "--account", "ann"] + database).status == 0)
+            let (status, messages) = try run(words + database)
+            #expect(status == 1 && messages.hasPrefix("Error: The"), "\(messages)")
+            #expect(!messages.contains("Usage"), "\(messages)")
+        }
+    }
+
+    @Test func `Revoking the tokens of an unknown account ends with 1 and no usage`() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let tokens = ["--tokens", folder.appending(path: "tokens").path]
+            #expect(try run(["token", "add", "--account", "ann"] + tokens).status == 0)
+            let (status, messages) = try run(["token", "revoke", "--account", "bob"] + tokens)
+            #expect(status == 1 && messages.hasPrefix("Error: There is no token"), "\(messages)")
+            #expect(!messages.contains("Usage"), "\(messages)")
+        }
+    }
+
+    @Test("An invalid storage is refused before the server starts")
+    func storage() throws {
+        let error = #expect(throws: (any Error).self) {
+            try ServeCommand.parse(["--storage", "foo", "--tokens", "t"])
+        }
+        let text = error.map { ServeCommand.message(for: $0) } ?? ""
+        #expect(text.contains("'foo' is not a storage. Write dir:PATH, "), "\(text)")
     }
 
     @Test("Signing with PostgreSQL requires --secret")

@@ -6,15 +6,15 @@ import LFSSyncServer
 /// A command that manages accounts and their limits.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "Manages the accounts of sync, their storage and their limits.",
+        commandName: "account", abstract: "Manages the accounts of sync, their usage and their limits.",
         subcommands: [List.self, Quota.self, Recount.self, Remove.self])
 
-    static let unknown = ValidationError(
+    static let unknown = CommandFailure(
         "There is no account with this name. 'lfs-server account list' lists the names.")
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists accounts with the storage that they use.",
+            abstract: "Lists accounts with their usage.",
             discussion: """
                 A line has the name, the number of rows, their bytes, the bytes of files, the number of sessions, and \
                 the day of the last request of a session.

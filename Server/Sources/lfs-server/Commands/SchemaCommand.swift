@@ -32,7 +32,11 @@ struct SchemaCommand: AsyncParsableCommand {
         @OptionGroup var sync: SyncStoreOptions
 
         func run() async throws {
-            let pending = try await sync.withStore { try await $0.pending() }
+            // A check creates no file.
+            let pending =
+                sync.isMissing
+                ? try SyncStore.statements(for: try sync.schema(), dialect: .sqlite)
+                : try await sync.withStore { try await $0.pending() }
             guard !pending.isEmpty else {
                 Console.print("The database matches the schema.")
                 return
@@ -49,7 +53,7 @@ struct SchemaCommand: AsyncParsableCommand {
         @OptionGroup var sync: SyncStoreOptions
 
         func run() async throws {
-            let done = try await sync.withStore { try await $0.migrate() }
+            let done = try await sync.withStore(mayCreate: true) { try await $0.migrate() }
             Console.print(done.isEmpty ? "There was nothing to do." : "\(done.count) statements were run.")
         }
     }

@@ -152,6 +152,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard storage != nil || database != nil else {
             throw ValidationError("Give --storage for signed URLs, --database for rows that devices share, or both.")
         }
+        if let storage { _ = try StorageArgument(parsing: storage) }
         guard (tokens == nil) == (storage == nil || database != nil) else {
             throw ValidationError(
                 tokens == nil

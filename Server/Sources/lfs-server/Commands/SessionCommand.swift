@@ -46,7 +46,7 @@ struct SessionCommand: AsyncParsableCommand {
             var rights = SyncSessionRights()
             rights.isReadOnly = readOnly
             rights.types = types.map { Set($0.split(separator: ",").map(String.init)) }
-            let token = try await sync.withService(options: options) { [rights] in
+            let token = try await sync.withService(mayCreate: true, options: options) { [rights] in
                 try await $0.addSession(account: account, device: device, lifetime: lifetime, rights: rights)
             }
             Console.print(token)
@@ -126,7 +126,7 @@ struct SessionCommand: AsyncParsableCommand {
         }
     }
 
-    private static let unknown = ValidationError(
+    private static let unknown = CommandFailure(
         "There is no session with this id. 'lfs-server session list' lists the ids.")
 
     struct Reset: AsyncParsableCommand {
@@ -162,7 +162,7 @@ struct SessionCommand: AsyncParsableCommand {
         func run() async throws {
             if let account {
                 let count = try await sync.withService { try await $0.removeSessions(account: account) }
-                guard count > 0 else { throw ValidationError("The account has no sessions. See 'session list'.") }
+                guard count > 0 else { throw CommandFailure("The account has no sessions. See 'session list'.") }
                 Console.print(count == 1 ? "1 session has ended." : "\(count) sessions have ended.")
             } else if let id {
                 guard try await sync.withService({ try await $0.removeSession(id) }) else {

@@ -66,7 +66,7 @@ struct TokenCommand: ParsableCommand {
         func run() throws {
             var tokens = try TokenFile(path: file.tokens)
             let count = try tokens.revoke(account)
-            guard count > 0 else { throw ValidationError("There is no token for this account. See 'token list'.") }
+            guard count > 0 else { throw CommandFailure("There is no token for this account. See 'token list'.") }
             Console.print(count == 1 ? "1 token is no longer valid." : "\(count) tokens are no longer valid.")
         }
     }

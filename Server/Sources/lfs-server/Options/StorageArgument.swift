@@ -27,7 +27,7 @@ enum StorageArgument: Sendable {
             }
         } else {
             throw ValidationError(
-                "--storage is not valid. Write dir:PATH, \(S3URL.example) or \(AzureURL.example).")
+                "'\(text)' is not a storage. Write dir:PATH, \(S3URL.example) or \(AzureURL.example).")
         }
     }
 

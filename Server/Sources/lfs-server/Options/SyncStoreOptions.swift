@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LFSServerPostgres
 import LFSSyncServer
 
@@ -18,23 +19,43 @@ struct SyncStoreOptions: ParsableArguments {
 
     @OptionGroup(visibility: .hidden) var sharing: SharingOptions
 
-    func open() throws -> any SQLDatabase { try Self.open(database) }
+    /// True if the database is a file that does not exist. SQLite interprets a text with `file:` as a URI.
+    var isMissing: Bool {
+        !Self.isPostgres(database) && !database.hasPrefix("file:") && !FileManager.default.fileExists(atPath: database)
+    }
+
+    /// - Throws: ``CommandFailure`` if the file is missing and must not be created. `ValidationError` if the database
+    ///   cannot be opened.
+    private func open(mayCreate: Bool) throws -> any SQLDatabase {
+        guard mayCreate || !isMissing else {
+            throw CommandFailure(
+                "There is no database \(database). 'session add', 'schema migrate' and 'serve' create it.")
+        }
+        return try Self.open(database)
+    }
 
     func schema() throws -> SyncSchema { try sharing.adding(to: try Self.schema(schemaFrom)) }
 
     /// Opens the database with a sync service for one command.
+    ///
+    /// - Parameter mayCreate: true if the command creates a missing file.
     func withService<Value: Sendable>(
-        options: SyncServiceOptions = SyncServiceOptions(), _ body: (SyncService) async throws -> Value
+        mayCreate: Bool = false, options: SyncServiceOptions = SyncServiceOptions(),
+        _ body: (SyncService) async throws -> Value
     ) async throws -> Value {
-        let (database, schema) = (try open(), try schema())
+        let (database, schema) = (try open(mayCreate: mayCreate), try schema())
         return try await Self.closing(database) {
             try await body(try await SyncService(database, schema: schema, options: options))
         }
     }
 
     /// Opens the database with its tables for one command.
-    func withStore<Value: Sendable>(_ body: (SyncStore) async throws -> Value) async throws -> Value {
-        let (database, schema) = (try open(), try schema())
+    ///
+    /// - Parameter mayCreate: true if the command creates a missing file.
+    func withStore<Value: Sendable>(
+        mayCreate: Bool = false, _ body: (SyncStore) async throws -> Value
+    ) async throws -> Value {
+        let (database, schema) = (try open(mayCreate: mayCreate), try schema())
         return try await Self.closing(database) { try await body(try SyncStore(database, schema: schema)) }
     }
 
