@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineOptions
+import Foundation
 
 /// A command that lists options from variables and the configuration file.
 struct ServerConfigCommand: ParsableCommand {
@@ -18,8 +19,14 @@ struct ServerConfigCommand: ParsableCommand {
 
         func run() throws {
             let sources = LFSServerCommand.sources
-            for value in try sources.values(of: LFSServerCommand.self) {
-                Console.print("\(value.name)  \(value.shown)  (\(value.source))")
+            let values = try sources.values(of: LFSServerCommand.self)
+            for value in values { Console.print("\(value.name)  \(value.shown)  (\(value.source))") }
+            if values.isEmpty {
+                let path = sources.path
+                Console.message(
+                    FileManager.default.fileExists(atPath: path)
+                        ? "No option has a value from a variable or the configuration file \(path)."
+                        : "No option has a value from a variable, and there is no configuration file \(path).")
             }
             for variable in try sources.unknownVariables(of: LFSServerCommand.self) {
                 Console.message("\(variable) is not the variable of an option.")

@@ -13,7 +13,8 @@ struct PruneCommand: AsyncParsableCommand {
 
     @OptionGroup var sync: SyncStoreOptions
     @Option(
-        help: ArgumentHelp("Remove the records of deletions that are older.", valueName: "time"),
+        help: ArgumentHelp(
+            "Remove records of deletions older than this, at least 1d. The default is 90d.", valueName: "time"),
         transform: TimeSpan.parseFinite)
     var olderThan = TimeSpan.days(90)
 
