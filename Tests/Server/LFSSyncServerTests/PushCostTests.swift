@@ -159,7 +159,7 @@ struct PushCostTests {
         }
     }
 
-    @Test("The pushes and digests of an account take turns, and other accounts do not wait for them")
+    @Test("An account's pushes and digests take turns, and others do not wait for them")
     func turns() async throws {
         try await run { server, _ in
             let (ann, bob) = (try await server.device(), try await server.device(of: "bob"))
