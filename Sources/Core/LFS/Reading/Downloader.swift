@@ -25,12 +25,15 @@ struct Downloader: Sendable {
     /// - Parameters:
     ///   - onDownload: called when the correct bytes of a small file have arrived and only wait for the disk.
     ///   - onProgress: receives the number of bytes that have arrived so far, including those of earlier attempts.
+    /// - Returns: true if this call has read every byte from the object, which proves the object. Bytes that an earlier
+    ///   download has left do not prove it, and an empty file is not read at all.
     func fetch(
         _ file: FileRow, onDownload: @Sendable () -> Void, onProgress: @escaping @Sendable (Int64) -> Void
-    ) async throws {
+    ) async throws -> Bool {
         let incoming = try await begin(file)
         do {
             try await fill(incoming, file: file, onDownload, onProgress)
+            return file.byteCount > 0 && !incoming.hasEarlierBytes
         } catch {
             if incoming.isSmall { throw error }
             let failure = error

@@ -89,9 +89,10 @@ struct FileReader: Sendable {
             if try await BlockingPool.downloads.run({ _ in try places.contains(id) }) {
                 return hub.endDownload(id, ending: .complete(byteCount: file.byteCount))
             }
+            var isProof = false
             try await eviction.withRoom(for: id, file.byteCount) { onBytes in
                 try await telemetry.download(id, byteCount: file.byteCount, in: trace) {
-                    try await downloader.fetch(file, onDownload: onDownload) { bytes in
+                    isProof = try await downloader.fetch(file, onDownload: onDownload) { bytes in
                         onBytes(bytes)
                         hub.sendDownloading(
                             id, progress: TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
@@ -100,7 +101,7 @@ struct FileReader: Sendable {
             }
             switch try await arrivals.row(of: id) {
             case .gone: throw try await removed(id, participle: "downloaded")
-            case .inDoubt: try await readBack.noteRightBytes(of: id)
+            case .inDoubt: if isProof { try await readBack.noteRightBytes(of: id) }
             case .certain: break
             }
         } catch {

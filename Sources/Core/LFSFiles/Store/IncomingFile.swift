@@ -26,6 +26,8 @@ package final class IncomingFile: Sendable {
         /// True if the next bytes belong to another version of the object.
         var isMixed = false
         var writeback = EarlyWriteback()
+        /// True if an earlier download has left some of the bytes.
+        var hasEarlierBytes = false
 
         var byteCount: Int64 { hash.byteCount + Int64(bytes.count) }
     }
@@ -81,6 +83,8 @@ package final class IncomingFile: Sendable {
     package var byteCount: Int64 { state.withLock { $0.byteCount } }
     /// The entity tag of the object that the bytes belong to. If nil, it is unknown, and no later attempt can resume.
     package var entityTag: String? { state.withLock { $0.tag } }
+    /// True if an earlier download has left some of the bytes. The object may have changed since then.
+    package var hasEarlierBytes: Bool { state.withLock { $0.hasEarlierBytes } }
 
     /// Hashes the bytes that an earlier attempt has left, if the download can resume from them.
     private func adopt(_ flag: CancellationFlag) throws {
@@ -92,7 +96,9 @@ package final class IncomingFile: Sendable {
         guard count <= expectedByteCount, tag != nil || count == expectedByteCount else { return try empty() }
         let found = try ContentHash(of: disk.file, byteCount: count, flag)
         try disk.file.seek(to: count)
-        state.withLock { $0 = State(hash: found, tag: tag, writeback: EarlyWriteback(from: count)) }
+        state.withLock {
+            $0 = State(hash: found, tag: tag, writeback: EarlyWriteback(from: count), hasEarlierBytes: true)
+        }
     }
 
     // MARK: Writing

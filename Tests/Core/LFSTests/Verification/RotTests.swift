@@ -103,6 +103,22 @@ struct RotTests {
         }
     }
 
+    @Test("Bytes that an earlier download has left do not prove a damaged object")
+    func earlierBytes() async throws {
+        let storage = RottingStorage()
+        try await withLFS(storage: storage, expectsLeftovers: true) { host, lfs in
+            let bytes = someBytes(3 << 20)
+            let file = try await remoteFile(bytes, host: host, lfs: lfs)
+            try host.leavePartial(of: file, bytes, tag: "v1")
+            try storage.rot(file.key)
+            try await #expect(lfs.readBack([file.id]).map(\.outcome) == [.damaged])
+            try await #expect(read(file, lfs: lfs) == bytes)
+            try #expect(host.count("lfs_job WHERE replacesObject = 1") == 1)
+            #expect(await errorCode { try await lfs.evict(file.id) } == .notUploaded)
+            try await #expect(lfs.hasLocalCopy(of: file.id))
+        }
+    }
+
     @Test("An object whose right bytes were read is no longer a finding")
     func readAgain() async throws {
         let storage = SpoilingStorage(InMemoryStorage(), fault: .flipped, times: 0)
@@ -188,6 +204,18 @@ struct UnprovenTests {
             #expect(try await lfs.evict(policy).evicted.files == 3)
             #expect(storage.downloads == 0)
             #expect(try host.file(files[0].id)?.proof == .byteCount)
+        }
+    }
+
+    @Test("Reading an empty file does not prove its object")
+    func empty() async throws {
+        let storage = RottingStorage(vouches: false)
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await keptFiles(1, byteCount: 0, host: host, lfs: lfs)[0]
+            try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id.uuidString))
+            #expect(try await read(file, lfs: lfs)?.isEmpty == true)
+            #expect(storage.downloads == 0)
+            #expect(try host.file(file.id)?.proof == .byteCount)
         }
     }
 
