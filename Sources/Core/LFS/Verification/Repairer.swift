@@ -44,7 +44,7 @@ struct Repairer: Sendable {
                 if case .replaced = try await quarantine(comparison) { return .failed(Self.isReplaced) }
                 if !finding.isLoss { return .repaired }
             case .clear:
-                try await clear(comparison.file.id)
+                try await clear(comparison)
                 return .repaired
             case .discard, .putBack, .remove, .retry, .restore, nil: break
             }
@@ -271,8 +271,14 @@ struct Repairer: Sendable {
         try await runner.write { db in try JobTable.noteLoss(of: id, reason, now: now, db) }
     }
 
-    /// Removes the record of a problem that no longer exists.
-    private func clear(_ id: FileID) async throws {
-        try await runner.write { db in try JobTable.removeNote(of: id, db) }
+    /// Removes the record of a problem that no longer exists. If only the size of the object is confirmed now, it may
+    /// be another object than the one that was proven before.
+    private func clear(_ comparison: FileComparison) async throws {
+        let (id, isProven) = (comparison.file.id, comparison.isProvenRemote)
+        try await runner.write { db in
+            if !isProven { try FileTable.withdrawProof(id, db) }
+            try JobTable.removeNote(of: id, db)
+        }
+        places.marks?.note(id)
     }
 }

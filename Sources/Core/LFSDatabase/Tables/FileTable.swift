@@ -182,6 +182,12 @@ package enum FileTable {
             arguments: [id])
     }
 
+    /// Records that only the size of the file's object is known to be right.
+    package static func withdrawProof(_ id: FileID, _ db: Database) throws {
+        let sql = "UPDATE lfs_file SET proof = 'byteCount' WHERE id = ? AND status = 'remote' AND proof = 'checksum'"
+        try db.execute(sql: sql, arguments: [id])
+    }
+
     /// Inserts a row from another table that has kept its columns under the same names.
     static func insertKept(_ id: FileID, in table: String, _ db: Database) throws {
         let columns = "status, url, proof, name, contentType, byteCount, sha256, crc64, key, createdAt"

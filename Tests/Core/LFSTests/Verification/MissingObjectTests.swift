@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import LFS
+import LFSStorage
+import TestSupport
 import Testing
 
 @Suite("Missing and damaged objects", .timeLimit(.minutes(10)))
@@ -70,6 +72,27 @@ struct MissingObjectTests {
                 #expect(try await checked.verify(lfs).findings.isEmpty)
                 #expect(try await isFree(files[1], lfs: lfs))
                 #expect(try [UInt8](Data(contentsOf: checked.object(files[1]))) == bytes)
+            }
+        }
+    }
+
+    @Test("The local copy is not evicted if another object of equal size is in its place")
+    func otherObject() async throws {
+        try await withTemporaryFolder { folder in
+            let remote = folder.appendingPathComponent("remote")
+            // This storage reports no checksums.
+            let storage = try DirectoryStorage(at: remote)
+            try await withLFS(storage: storage, expectsLeftovers: true) { host, lfs in
+                let files = try await keptFiles(2, host: host, lfs: lfs)
+                #expect(try host.file(files[1].id)?.proof == .checksum)
+                let object = remote.appendingPathComponent(files[1].key)
+                try FileManager.default.removeItem(at: object)
+                try await #expect(lfs.verified { _ in }.findings.map(\.repair) == [.upload])
+                try Data(someBytes()).write(to: object)
+                try await #expect(lfs.verified { $0.repairs = true }.findings.map(\.repair) == [.clear])
+                try #expect(host.count("lfs_job") == 0)
+                #expect(await errorCode { try await lfs.evict(files[1].id) } == .notUploaded)
+                try await #expect(lfs.hasLocalCopy(of: files[1].id))
             }
         }
     }
