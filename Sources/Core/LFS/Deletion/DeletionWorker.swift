@@ -205,8 +205,24 @@ struct DeletionWorker: Sendable {
     private func removeThere(_ tombstone: Tombstone) async throws {
         // No storage accepts such a key, so this database has no object under it.
         guard let key = ObjectKey.usable(tombstone.key) else { return }
+        if try await isNeeded(key, besides: tombstone) { return }
         let kept = tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:))
         try await storage.delete(key, abandoning: CheckpointEnvelope(storage.capabilities).open(kept))
+    }
+
+    /// Returns true if another file has the key of the deleted one. Its object must stay then.
+    private func isNeeded(_ key: ObjectKey, besides tombstone: Tombstone) async throws -> Bool {
+        if tombstone.hasOwnKey { return false }
+        do {
+            return try await runner.read { db in
+                if try TombstoneTable.isHeld(key: key.rawValue, db) { return true }
+                return try !FileTable.used([key.rawValue], db).isEmpty
+            }
+        } catch let error where !(error is CancellationError) {
+            throw StorageError(
+                .databaseFailed, message: "The rows with the key of the object could not be read: \(error)", key: key,
+                cause: error)
+        }
     }
 
     private func record(_ removals: [Removal]) async throws {
@@ -234,4 +250,7 @@ struct DeletionWorker: Sendable {
 
 extension Tombstone {
     fileprivate func isAmong(_ ids: Set<FileID>) -> Bool { id.map(ids.contains) ?? false }
+
+    /// True if the key ends with the file's id. Only another program can have written a row with another key.
+    fileprivate var hasOwnKey: Bool { id.map { key == $0.text || key.hasSuffix("/\($0.text)") } ?? false }
 }

@@ -62,7 +62,11 @@ final class DatabaseJournal: TransferJournal {
         for row in rows {
             switch row.record {
             case .success(let job):
-                if let error = job.unusableKey { unusable.append((row.place, error)) } else { usable.append(job) }
+                if let error = job.keyError(in: namespace) {
+                    unusable.append((row.place, error))
+                } else {
+                    usable.append(job)
+                }
             case .failure(let error):
                 unusable.append((row.place, StorageError(.invalidRequest, message: error.message, cause: error)))
             }

@@ -23,16 +23,24 @@ extension JobRow {
             turn: notBefore)
     }
 
-    /// The error when no storage accepts the key of the row. Nil for a key that LFS has made.
-    var unusableKey: StorageError? {
-        guard ObjectKey.usable(key) == nil else { return nil }
-        return StorageError(
-            .invalidKey,
-            message: """
-                No storage accepts its key \(String(reflecting: String(key.prefix(80)))): another program has written \
-                the row.
-                """)
+    /// Returns the error when no storage accepts the key of the row, or when this database has made the key for another
+    /// file. An upload would then replace the object of that file. Nil for a key that LFS has made for this file.
+    ///
+    /// - Parameter namespace: that of this database.
+    func keyError(in namespace: Namespace) -> StorageError? {
+        if ObjectKey.usable(key) == nil {
+            return StorageError(
+                .invalidKey, message: "No storage accepts its key \(shownKey): another program has written the row.")
+        }
+        if namespace.isOurs(key), key != namespace.key(of: id) {
+            return StorageError(
+                .invalidKey,
+                message: "Its key \(shownKey) is that of another file: another program has written the row.")
+        }
+        return nil
     }
+
+    private var shownKey: String { String(reflecting: String(key.prefix(80))) }
 }
 
 extension ObjectKey {

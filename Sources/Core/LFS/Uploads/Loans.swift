@@ -26,6 +26,7 @@ package final class Loans: Sendable {
     /// The name of the database's keys on the storage, which also identifies the database.
     package let namespace: String
     package let logger: Logger
+    private let keys: Namespace
     private let runner: BackgroundRunner
     private let places: FileLocations
     private let pool: ExecutorPool
@@ -41,6 +42,7 @@ package final class Loans: Sendable {
     ) {
         storage = options.storage
         self.namespace = namespace.text
+        keys = namespace
         logger = options.logger
         self.runner = runner
         self.places = places
@@ -62,14 +64,14 @@ package final class Loans: Sendable {
     package func lend(
         upTo limit: Int, for time: Duration, excluding excluded: Set<FileID>
     ) async throws -> [Upload] {
-        let now = now
+        let (now, keys) = (now, keys)
         let until = now + min(time, LoanTable.longest).milliseconds
         let busy = excluded.union(pool.underWayIDs)
         let lent = try await runner.write { db in
             let rows = try TransferLane.allCases.flatMap { lane in
                 try JobTable.due(lane: lane.rawValue, now: now, limit: limit + busy.count, db).compactMap(\.readable)
             }
-            let free = rows.filter { !busy.contains($0.id) && !$0.replacesObject && ObjectKey(listed: $0.key) != nil }
+            let free = rows.filter { !busy.contains($0.id) && !$0.replacesObject && $0.keyError(in: keys) == nil }
             let oldest = free.sorted { ($0.notBefore, $0.id) < ($1.notBefore, $1.id) }.prefix(limit)
             return try oldest.compactMap { row -> Upload? in
                 guard let loan = try LoanTable.lend(row, until: until, db) else { return nil }

@@ -164,6 +164,12 @@ package enum TombstoneTable {
             arguments: StatementArguments(ids))
     }
 
+    /// Returns true if the deletion of a file with this key is held.
+    package static func isHeld(key: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_tombstone WHERE isHeld = 1 AND key = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [key]) ?? false
+    }
+
     /// Returns a page of held deletions in the order of their ids.
     ///
     /// - Parameter id: the last id of the previous page, or nil for the first page.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSDatabase
 import LFSStorage
 import Testing
 
@@ -39,6 +40,45 @@ struct OddKeyTests {
                 try await checked.host.database.write { db in _ = try FileData.deleteOne(db, key: id) }
                 try await #expect(lfs.waitForDeletions() == 0)
                 try #expect(checked.host.count("lfs_tombstone") == 0)
+            }
+        }
+    }
+
+    @Test("Deleting a row with the key of another file keeps the object", arguments: [false, true])
+    func deletionWithOtherKey(isHeld: Bool) async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            let id = try #require(FileID("0198c1f2-0000-7000-8000-000000000001"))
+            try await insert(id, key: files[0].key, status: "remote", host: checked.host)
+            if isHeld {
+                try await checked.host.holdDeletions()
+                try await checked.host.delete(files[0].id)
+                try await checked.host.database.write { try StateTable.holdDeletions(false, $0) }
+            }
+            try await withManager(checked.host, options: checked.options) { lfs in
+                try await checked.host.delete(id)
+                try await #expect(lfs.waitForDeletions() == 0)
+                try #expect(checked.host.count("lfs_tombstone WHERE isHeld = 0") == 0)
+                #expect(FileManager.default.fileExists(atPath: checked.object(files[0]).path))
+            }
+        }
+    }
+
+    @Test("An upload with the key of another file fails and changes no object")
+    func uploadWithOtherKey() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.object(file)))
+            let other = someBytes()
+            try checked.plant(other, at: checked.object(file))
+            let id = try #require(FileID("0198c1f2-0000-7000-8000-000000000001"))
+            try await insert(id, key: file.key, status: "remote", host: checked.host)
+            try await withManager(checked.host, options: checked.options) { lfs in
+                try await lfs.restore(id, from: .bytes(bytes))
+                let summary = try await lfs.waitForUploads()
+                #expect(summary.failures.map(\.fileID) == [id])
+                #expect(summary.failures.first?.code == .invalidKey)
+                #expect(try [UInt8](Data(contentsOf: checked.object(file))) == other)
             }
         }
     }
