@@ -123,10 +123,8 @@ struct FileReader: Sendable {
         _ = try await readBack.noteDamage(of: file, error)
     }
 
-    /// Checks, after the bytes of a file have arrived, that its row still exists. Removes the bytes otherwise.
-    ///
-    /// The deletion of a file removes its local copy only once. If that was before the bytes arrived, they would stay
-    /// forever.
+    /// Checks, after the bytes of a file have arrived, that its row still exists. Otherwise removes the bytes, unless
+    /// the deletion may still be undone. See ``LateCopyRemover``.
     ///
     /// - Parameter participle: the completed operation on the file, for the error's message.
     func requireRow(_ id: FileID, participle: String = "downloaded") async throws {
@@ -134,8 +132,7 @@ struct FileReader: Sendable {
     }
 
     private func removed(_ id: FileID, participle: String) async throws -> LFSError {
-        let places = places
-        try await BlockingPool.shared.run { _ in try places.remove(id) }
+        try await LateCopyRemover(runner: runner, places: places).remove(id)
         return LFSError(.unknownFile, message: "The file was deleted while it was \(participle).", fileID: id)
     }
 

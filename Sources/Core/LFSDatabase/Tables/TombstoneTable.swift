@@ -44,6 +44,15 @@ package enum TombstoneTable {
         return try Bool.fetchOne(db, sql: sql) ?? false
     }
 
+    /// Returns true if the deletion of a file has not begun to remove bytes. It may be held, and inserting the file
+    /// again cancels it.
+    package static func mayBeUndone(_ id: FileID, _ db: Database) throws -> Bool {
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = ? AND (state = 'pending' OR isHeld = 1))
+            """
+        return try Bool.fetchOne(db, sql: sql, arguments: [id]) ?? false
+    }
+
     /// Returns those of the ids that have a tombstone.
     package static func existing(_ ids: some Collection<FileID>, _ db: Database) throws -> Set<FileID> {
         try FileID.fetchSet(

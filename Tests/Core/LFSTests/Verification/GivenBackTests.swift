@@ -57,6 +57,33 @@ struct GivenBackTests {
         }
     }
 
+    @Test("A restore during a held deletion keeps the bytes of the file")
+    func heldDeletion() async throws {
+        try await withLFS { host, lfs in
+            try await host.holdDeletions()
+            lfs.pause()
+            let bytes = someBytes(1 << 20)
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            try await yield(while: host.filesInStore().isEmpty)
+            let begun = Latch()
+            let (chunks, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield(bytes)
+            async let outcome = errorCode {
+                try await lfs.restore(file.id, from: .chunks(chunks)) { _ in begun.open() }
+            }
+            await begun.wait()
+            try await host.delete(file.id)
+            source.finish()
+            #expect(await outcome == .unknownFile)
+            try await host.reject(file.id)
+            lfs.resume()
+            try await lfs.waitForUploads()
+            #expect(try host.file(file.id)?.status == .remote)
+            try #expect(host.filesInStore() == [file.id])
+        }
+    }
+
     @Test("Restoring other bytes is refused and changes nothing")
     func otherBytes() async throws {
         try await withCheckedHost { checked in
