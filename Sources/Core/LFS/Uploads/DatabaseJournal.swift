@@ -292,8 +292,9 @@ private struct OutcomeRecord {
         }
         if try FileTable.contains(id, db) {
             // The row was already `remote`. Its object was missing or wrong and has been uploaded again.
-            try FileTable.noteUploadAgain(id, url: object.url, proof: proof, db)
-            try JobTable.remove(id, db)
+            if try JobTable.finish(id, replacedObject: outcome.job.replacesObject, now: now, db) {
+                try FileTable.noteUploadAgain(id, url: object.url, proof: proof, db)
+            }
             return true
         }
         // The row was deleted during the upload, so the new object must be deleted too. Its tombstone has waited for

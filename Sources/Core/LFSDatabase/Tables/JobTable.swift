@@ -273,6 +273,23 @@ package enum JobTable {
         try db.cachedStatement(sql: "DELETE FROM lfs_job WHERE fileID = ?").execute(arguments: [id])
     }
 
+    /// Removes the job of an upload that has ended, for a file that was already on the storage. If a reader has
+    /// received wrong bytes from the object since the upload began, the file is queued again, so that the next upload
+    /// replaces the object. A job that does not wait any more stays as the record of the damage.
+    ///
+    /// - Parameter replacedObject: true if the upload has replaced the object, whatever the storage reported about it.
+    /// - Returns: true if the job was removed, so that the upload has proven the object.
+    package static func finish(_ id: FileID, replacedObject: Bool, now: Int64, _ db: Database) throws -> Bool {
+        let sql = "SELECT state = 'queued' FROM lfs_job WHERE fileID = ? AND replacesObject > ?"
+        let isQueued = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [id, replacedObject])
+        if isQueued == false { return false }
+        try remove(id, db)
+        guard isQueued == true else { return true }
+        // A new job, because only an insert makes the pool read the queue again.
+        try queue(id, now: now, db)
+        return false
+    }
+
     /// Removes the job of a skipped upload if its file has no row. The row may have been deleted and inserted again, or
     /// the upload queued again. Then there is a new job, which stays.
     package static func removeWithoutFile(_ id: FileID, _ db: Database) throws {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSDatabase
 import LFSStorage
 import LFSSystem
 import LFSTesting
@@ -56,6 +57,27 @@ struct UploadRecordTests {
                 if states.count > 1, state == nil { break }
             }
             #expect(states.suffix(2) == [.queued, nil])
+        }
+    }
+
+    @Test("Damage that is noted during an upload makes the next upload replace the object")
+    func damagedMeanwhile() async throws {
+        let replaces = Heard<Bool>()
+        let gate = Gate()
+        let storage = AbandonedUploads { session in
+            replaces.add(session.replacesObject)
+            if replaces.values.count == 2 { try await gate.pass() }
+        }
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await keptFiles(1, host: host, lfs: lfs)[0]
+            try await host.database.write { try JobTable.noteMissing(of: file.id, "It is missing.", now: 0, $0) }
+            #expect(try await lfs.retry() == 1)
+            await gate.reached.wait()
+            try await host.database.write { try JobTable.noteDamage(of: file.id, "Other bytes.", now: 0, $0) }
+            gate.opened.open()
+            try await lfs.waitForUploads()
+            #expect(replaces.values == [false, false, true])
+            #expect(try host.file(file.id)?.proof == .checksum)
         }
     }
 
