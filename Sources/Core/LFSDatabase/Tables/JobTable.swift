@@ -373,11 +373,14 @@ package enum JobTable {
             arguments: [id, now, hasBytes ? missingCode : goneCode, reason])
     }
 
-    /// Removes the record of a failure that no longer applies, for a file on the storage.
+    /// Removes the record of a failure that no longer applies, for a file on the storage. A damaged object stays
+    /// recorded, because a reader may have found it since the failure was compared with the storage.
     package static func removeNote(of id: FileID, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM lfs_job WHERE fileID = ?1 AND state = 'failed' AND \(FileTable.isRemote("?1"))",
-            arguments: [id])
+        let sql = """
+            DELETE FROM lfs_job
+            WHERE fileID = ?1 AND state = 'failed' AND replacesObject = 0 AND \(FileTable.isRemote("?1"))
+            """
+        try db.execute(sql: sql, arguments: [id])
     }
 
     /// The SQL that selects the record of a file on the storage as lost, missing or damaged.

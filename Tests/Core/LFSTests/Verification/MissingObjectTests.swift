@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSDatabase
 import LFSStorage
 import TestSupport
 import Testing
@@ -94,6 +95,19 @@ struct MissingObjectTests {
                 #expect(await errorCode { try await lfs.evict(files[1].id) } == .notUploaded)
                 try await #expect(lfs.hasLocalCopy(of: files[1].id))
             }
+        }
+    }
+
+    @Test("Clearing the note of a missing object keeps a later note of its damage")
+    func damagedMeanwhile() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            try await checked.host.database.write { db in
+                try JobTable.noteMissing(of: file.id, "It is missing.", now: 0, db)
+                try JobTable.noteDamage(of: file.id, "Other bytes.", now: 0, db)
+                try JobTable.removeNote(of: file.id, db)
+            }
+            try #expect(checked.host.count("lfs_job WHERE replacesObject = 1") == 1)
         }
     }
 
