@@ -6,7 +6,7 @@ public struct BackgroundOptions: Sendable {
     /// The maximum size of all part files in bytes. The default is 1 GiB.
     public var maxByteCount: Int64 = 1 << 30
     /// The time after which the app uploads a file itself if the service has reported nothing, at most 24 hours
-    /// (default). The signatures of presigned requests are valid for the same time, unless a signing server decides.
+    /// (default). The signatures of presigned requests expire at the end of this time, unless a signing server decides.
     public var loanTime = Duration.seconds(24 * 3_600)
 
     /// Called after each step that changes something durable, for tests that end the process there.

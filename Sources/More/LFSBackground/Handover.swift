@@ -44,10 +44,11 @@ struct Handover: Sendable {
     }
 
     private func handOver() async throws -> Bool {
-        guard let source = try await loans.source(of: upload) else { return false }
+        guard let source = try await loans.source(of: upload), let remaining = loans.remainingTime(of: upload)
+        else { return false }
         let signed = try await uploads.storage.presignedParts(
             of: source, to: upload.job.key, session: loans.session(of: upload), limit: uploads.options.maxTasks,
-            expires: uploads.options.loanTime)
+            expires: remaining)
         uploads.options.onStep("signed")
         let folder = try await loans.outgoing()
         let prepared = try prepare(signed, in: folder)
@@ -84,7 +85,7 @@ struct Handover: Sendable {
 
     private func start(_ prepared: [Prepared]) async throws -> Bool {
         try await uploads.turns.withPermit {
-            // A deletion of the file may have taken the loan back.
+            // A deletion of the file may have taken the loan back, or its time may be over.
             guard try await loans.begin(upload, parts: prepared.map(\.part)) else { return false }
             uploads.options.onStep("recorded")
             var isStarted = false

@@ -3,6 +3,7 @@ import LFS
 import LFSBackground
 import LFSStorage
 import LFSSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -72,6 +73,32 @@ struct HandoverTests {
                 _ = try await app.attach()
                 #expect(try await app.uploads.handOver() == 0)
                 #expect(try await app.dueCount() == 1)
+                #expect(try await app.count("lfs_loan") == 0)
+            }
+        }
+    }
+
+    @Test("A loan that ends during the hand-over starts no task", arguments: ["lent", "signed", "written"])
+    func over(step: String) async throws {
+        try await BackgroundHost.run { host, store in
+            let session = RecordingSession()
+            let advance = Mutex<TimeInterval>(0)
+            try await host.launch(
+                with: session,
+                configure: { options, limits in
+                    options.wallClock = { Date(timeIntervalSinceNow: advance.withLock { $0 }) }
+                    limits.onStep = { reached in
+                        guard reached == step else { return }
+                        advance.withLock { $0 = 90_000 }
+                    }
+                }
+            ) { app in
+                _ = try await app.attach()
+                #expect(try await app.uploads.handOver() == 0)
+                #expect(session.tasks.isEmpty)
+                let asked = step == "lent" ? [] : ["upload"]
+                #expect(store.asked == asked, "A loan that is over signs nothing.")
+                #expect(try host.partFiles() == [])
                 #expect(try await app.count("lfs_loan") == 0)
             }
         }

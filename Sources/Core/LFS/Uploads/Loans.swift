@@ -99,11 +99,19 @@ package final class Loans: Sendable {
             onSave: { checkpoint in try await journal.save(envelope.seal(checkpoint), for: upload.job) })
     }
 
+    /// Returns the time until the loan of an upload ends. Returns nil for less than a second, which is the shortest
+    /// lifetime of a signed request.
+    package func remainingTime(of upload: Upload) -> Duration? {
+        let time = Duration.milliseconds(upload.loan.until - now)
+        return time < .seconds(1) ? nil : min(time, LoanTable.longest)
+    }
+
     /// Records the parts of a lent upload. Call it before the task of the first one starts.
     ///
-    /// - Returns: false if the loan was taken back in the meantime. Then no task may start.
+    /// - Returns: false if the loan has ended or was taken back in the meantime. Then no task may start.
     package func begin(_ upload: Upload, parts: [LentPart]) async throws -> Bool {
-        try await runner.write { db in try LoanTable.begin(upload.loan, parts: parts, db) }
+        let now = now
+        return try await runner.write { db in try LoanTable.begin(upload.loan, parts: parts, now: now, db) }
     }
 
     // MARK: Ending
@@ -152,23 +160,26 @@ package final class Loans: Sendable {
     /// Sets the function that takes loans back, or removes it with nil.
     package func onRecall(_ body: Recall?) { recall.withLock { $0 = body } }
 
-    /// Takes the loans of files back, so that nothing writes their objects any more.
+    /// Takes the loans of files back, so that nothing writes their objects any more. The tasks of a loan whose time is
+    /// over are cancelled too, because the service may start them late.
     ///
     /// - Returns: those that are still lent. Without a function that cancels the tasks, they are lent until the loan
     ///   ends.
     func takeBack(_ ids: Set<FileID>) async throws -> Set<FileID> {
-        let lent = try await lent(among: ids)
-        guard !lent.isEmpty, let recall = recall.withLock({ $0 }) else { return lent }
-        do {
-            try await recall(lent)
-        } catch {
-            logger.notice("tasks of loans were not cancelled", metadata: ["error.message": "\(error)"])
+        if ids.isEmpty { return [] }
+        let recorded = try await runner.read { db in try LoanTable.recorded(ids, db) }
+        if recorded.isEmpty { return [] }
+        if let recall = recall.withLock({ $0 }) {
+            do {
+                try await recall(recorded)
+            } catch {
+                logger.notice("tasks of loans were not cancelled", metadata: ["error.message": "\(error)"])
+            }
         }
-        return try await self.lent(among: lent)
+        return try await lent(among: recorded)
     }
 
     private func lent(among ids: Set<FileID>) async throws -> Set<FileID> {
-        guard !ids.isEmpty else { return [] }
         let now = now
         return try await runner.read { db in try LoanTable.lent(ids, now: now, db) }
     }

@@ -25,6 +25,12 @@ package enum LoanTable {
         return try RowResult.fetchAll(db, sql: sql, arguments: [now, now + longest.milliseconds])
     }
 
+    /// Returns those of the files that have a loan, also one whose time is over. Its tasks may still be running.
+    package static func recorded(_ ids: some Collection<FileID>, _ db: Database) throws -> Set<FileID> {
+        let sql = "SELECT DISTINCT fileID FROM lfs_loan WHERE fileID IN (\(databaseQuestionMarks(count: ids.count)))"
+        return try FileID.fetchSet(db, sql: sql, arguments: StatementArguments(ids))
+    }
+
     /// Returns those of the files whose loans have not ended.
     ///
     /// - Parameter now: milliseconds since 1970.
@@ -39,7 +45,7 @@ package enum LoanTable {
 
     // MARK: Writing
 
-    /// Lends an upload, so that nothing else starts it. Its parts follow with ``begin(_:parts:_:)``.
+    /// Lends an upload, so that nothing else starts it. Its parts follow with ``begin(_:parts:now:_:)``.
     ///
     /// - Returns: the new loan. Nil if the job has changed since it was read, or if the file has an earlier loan.
     package static func lend(_ job: JobRow, until: Int64, _ db: Database) throws -> LoanRow? {
@@ -53,9 +59,10 @@ package enum LoanTable {
 
     /// Replaces the row of a new loan with the rows of its parts.
     ///
-    /// - Returns: false if the loan was taken back in the meantime. Then no task may be started.
-    package static func begin(_ loan: LoanRow, parts: [LentPart], _ db: Database) throws -> Bool {
-        guard try remove(loan.part, db) else { return false }
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: false if the loan has ended or was taken back in the meantime. Then no task may be started.
+    package static func begin(_ loan: LoanRow, parts: [LentPart], now: Int64, _ db: Database) throws -> Bool {
+        guard try isRunning(loan, now: now, db), try remove(loan.part, db) else { return false }
         for part in parts { try insert(LoanRow(part: part, until: loan.until), db) }
         return true
     }
@@ -97,6 +104,13 @@ package enum LoanTable {
     private static func giveBack(_ id: FileID, until: Int64, now: Int64, _ db: Database) throws {
         guard until > now else { return }
         _ = try JobTable.postpone(JobTable.Attempt(id, turn: until), until: now, db)
+    }
+
+    /// Returns true if the time of a loan is not over, and its job is still lent until then.
+    private static func isRunning(_ loan: LoanRow, now: Int64, _ db: Database) throws -> Bool {
+        guard loan.until > now, loan.until <= now + longest.milliseconds else { return false }
+        let sql = "SELECT \(JobTable.isLent("?1", until: "?2"))"
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [loan.part.fileID, loan.until]) ?? false
     }
 
     private static func contains(_ id: FileID, _ db: Database) throws -> Bool {
