@@ -145,6 +145,39 @@ struct ServerAzureTests {
         }
     }
 
+    @Test("A replacing upload in blocks needs every block again", arguments: TestContainer.all)
+    func replacing(_ container: TestContainer) async throws {
+        try await TestStore(container: container).open { open in
+            let service = try open.service()
+            let sample = Sample(TestStore(container: container).largeByteCount)
+            var object = sample.object("space/large")
+            let first = try #require(try await service.ask(.upload, object: object).parts)
+            try await sendBlocks(of: sample, parts: first, open: open, service: service)
+            let done = sample.completion(first.partSize, of: first.upload)
+            let old = try #require(try await service.ask(.complete, object: done).object)
+            object.replace = true
+            let second = try #require(try await service.ask(.upload, object: object).parts)
+            let again = sample.completion(second.partSize, of: second.upload)
+            // The blocks of the old object have the same names.
+            #expect(try await service.ask(.state, object: again).present == [])
+            #expect(try await service.ask(.complete, object: again).error?.code == .incomplete)
+            try await sendBlocks(of: sample, parts: second, open: open, service: service)
+            let new = try #require(try await service.ask(.complete, object: again).object)
+            #expect(new.sha256 == old.sha256)
+            #expect(new.entityTag != nil && new.entityTag != old.entityTag, "The object was written again.")
+        }
+    }
+
+    private func sendBlocks(
+        of sample: Sample, parts: SigningAnswer.Parts, open: OpenStore, service: SigningService
+    ) async throws {
+        for number in 1...3 {
+            let (object, bytes) = sample.part(number, size: parts.partSize, of: parts.upload)
+            let action = try #require(try await service.ask(.parts, object: object).action(for: .parts))
+            #expect(try await open.send(action, bytes).isSuccess)
+        }
+    }
+
     @Test("Block ids of two contents for one key never mix")
     func blockNames() throws {
         let (object, other) = (Digests.sha256([1]), Digests.sha256([2]))

@@ -72,7 +72,9 @@ struct AzureStore: ActionSigner, MultipartStore, ObjectStore {
     func abort(_ ticket: UploadTicket) async throws { try await container.abandonBlocks(of: ticket.key) }
 
     private func blocks(_ ticket: UploadTicket) async throws -> AzureStorage.StoredBlocks {
-        try await container.blocks(of: ticket.bytes.sha256, at: ticket.key) { ticket.size(of: $0) }
+        try await container.blocks(of: ticket.bytes.sha256, at: ticket.key, replaces: ticket.replaces) {
+            ticket.size(of: $0)
+        }
     }
 
     // MARK: Objects

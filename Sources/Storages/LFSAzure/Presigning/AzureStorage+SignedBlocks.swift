@@ -36,10 +36,12 @@ extension AzureStorage {
     ///
     /// - Parameters:
     ///   - sha256: the SHA-256 of the object, in hex.
+    ///   - replaces: true if the blocks replace an object. Then only uncommitted blocks count, because the committed
+    ///     ones may belong to the damaged object.
     ///   - size: returns the required size of the block with a number. nil for an invalid number.
     /// - Throws: `StorageError`.
     package func blocks(
-        of sha256: String, at key: ObjectKey, size: (Int) -> Int64?
+        of sha256: String, at key: ObjectKey, replaces: Bool, size: (Int) -> Int64?
     ) async throws -> StoredBlocks {
         try await translatingFailures(key) {
             guard let list = try await client.blocks(of: key) else {
@@ -54,7 +56,7 @@ extension AzureStorage {
                 }
             }
             let committed = own(list.committed)
-            if list.isBlob, !committed.isEmpty, committed.count == list.committed.count {
+            if !replaces, list.isBlob, !committed.isEmpty, committed.count == list.committed.count {
                 return StoredBlocks(
                     blocks: committed, areObject: true, areAmbiguous: false, entityTag: list.entityTag?.text)
             }
