@@ -108,7 +108,8 @@ public final class SigningService: Sendable {
             log("request", caller: caller, requestID: requestID, code: failure.code)
             return SigningReply(Self.status(of: failure.code), failure: failure)
         case .success(let request):
-            return SigningReply(SigningReplyBody(await answers(to: request, caller, requestID: requestID)))
+            let answers = await answers(to: request, caller, rights: rights, requestID: requestID)
+            return SigningReply(SigningReplyBody(answers))
         }
     }
 
@@ -187,7 +188,7 @@ public final class SigningService: Sendable {
 
     /// Returns the answers in the order of the objects. Several objects are processed concurrently.
     private func answers(
-        to request: SigningRequest, _ caller: String, requestID: String?
+        to request: SigningRequest, _ caller: String, rights: SigningRights, requestID: String?
     ) async -> [SigningAnswer] {
         let objects = request.objects
         return await withTaskGroup(of: (Int, SigningAnswer).self) { group in
@@ -199,7 +200,8 @@ public final class SigningService: Sendable {
                         (
                             next,
                             await self.answer(
-                                request.operation, object: objects[next], caller: caller, requestID: requestID)
+                                request.operation, object: objects[next], caller: caller, rights: rights,
+                                requestID: requestID)
                         )
                     }
                     next += 1
@@ -212,7 +214,8 @@ public final class SigningService: Sendable {
                         (
                             next,
                             await self.answer(
-                                request.operation, object: objects[next], caller: caller, requestID: requestID)
+                                request.operation, object: objects[next], caller: caller, rights: rights,
+                                requestID: requestID)
                         )
                     }
                     next += 1
@@ -223,7 +226,8 @@ public final class SigningService: Sendable {
     }
 
     private func answer(
-        _ operation: SigningOperation, object: Checked<SigningObject>, caller: String, requestID: String?
+        _ operation: SigningOperation, object: Checked<SigningObject>, caller: String, rights: SigningRights,
+        requestID: String?
     ) async -> SigningAnswer {
         var key: String?
         do {
@@ -231,7 +235,7 @@ public final class SigningService: Sendable {
             key = object.key ?? object.prefix ?? object.upload.flatMap { tokens.key(of: $0, caller: caller) }
             let call = SigningCall(
                 backend: backend, check: check, tokens: tokens, budgets: budgets, work: work, limits: limits,
-                caller: caller)
+                caller: caller, rights: rights)
             let answer = try await call.run(operation, object: object)
             log(operation.rawValue, key: key, caller: caller, requestID: requestID)
             return answer

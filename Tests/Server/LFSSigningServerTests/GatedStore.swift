@@ -21,10 +21,13 @@ final class GatedStore: MultipartStore, ObjectStore {
     let gate = Latch()
     /// Returns the wrong checksum of a read object. Nil if the store returns the right one and proves parts.
     let misreads: (@Sendable () async throws -> String)?
+    /// True if the store suspects each object.
+    private let suspects: Bool
     private let state = Mutex(Counts())
 
-    init(_ base: FolderStore, misreads: (@Sendable () async throws -> String)? = nil) {
+    init(_ base: FolderStore, suspects: Bool = false, misreads: (@Sendable () async throws -> String)? = nil) {
         self.base = base
+        self.suspects = suspects
         self.misreads = misreads
     }
 
@@ -57,6 +60,10 @@ final class GatedStore: MultipartStore, ObjectStore {
 
     func compare(_ key: ObjectKey, with bytes: DeclaredContent) async throws -> ObjectComparison {
         misreads == nil ? try await base.compare(key, with: bytes) : .unknown(try await storage.head(key))
+    }
+
+    func suspect(_ key: ObjectKey, bytes: DeclaredContent) async throws -> RemoteObject? {
+        suspects ? try await storage.head(key) : nil
     }
 
     func sha256(of object: RemoteObject) async throws -> String {

@@ -146,6 +146,62 @@ struct LongWorkTests {
         }
     }
 
+    /// Runs a body with a service whose store suspects each object. Other callers may read, and nothing else.
+    private func suspecting(
+        openBytes: Int64, _ body: (GatedStore, SigningService) async throws -> Void
+    ) async throws {
+        try await TestStore().open { open in
+            let store = GatedStore(try #require(open.backend.folder), suspects: true)
+            store.gate.open()
+            var limits = SigningLimits()
+            limits.openBytes = openBytes
+            let service = try SigningService(
+                store.backend(open), access: .claimedNamespaces(sharing: { $0.verb == .read }), secret: open.secret,
+                limits: limits, logger: .init(label: "test"), uptime: { .zero }, clock: clock)
+            for key in ["space/one", "space/two"] {
+                let sample = Sample(1_000)
+                // Another service's budget covers the upload.
+                let action = try #require(
+                    try await open.service().ask(.upload, object: sample.object(key)).action(for: .upload))
+                #expect(try await open.send(action, sample.bytes).isSuccess)
+            }
+            try await body(store, service)
+            await service.shutdown()
+        }
+    }
+
+    @Test("A false size in a confirmation makes the server read within the limits")
+    func falseSize() async throws {
+        try await suspecting(openBytes: 1_500) { store, service in
+            var lie = Sample(1_000).object("space/one")
+            lie.size = 7
+            for _ in 0..<2 { #expect(try await service.ask(.confirm, object: lie).error?.code == .integrity) }
+            #expect(store.counts.reads == 1, "the digest is kept")
+            lie.key = "space/two"
+            #expect(try await service.ask(.confirm, object: lie).error?.code == .throttled)
+            #expect(store.counts.reads == 1)
+            for key in ["space/one", "space/two"] {
+                #expect(try await service.ask(.head, object: SigningObject(key: key)).object != nil)
+            }
+        }
+    }
+
+    @Test("Only a confirmation of a caller who may write removes a wrong object")
+    func suspected() async throws {
+        try await suspecting(openBytes: 1 << 20) { store, service in
+            let right = Sample(7, seed: 2).object("space/one")
+            let there = SigningObject(key: "space/one")
+            let session = try await service.ask(.confirm, object: right, rights: .reading)
+            #expect(session.error?.code == .integrity)
+            #expect(try await service.ask(.confirm, object: right, as: "bob").error?.code == .integrity)
+            #expect(store.counts.reads == 0)
+            #expect(try await service.ask(.head, object: there).object != nil)
+            #expect(try await service.ask(.confirm, object: right).error?.code == .integrity)
+            #expect(store.counts.reads == 1)
+            #expect(try await service.ask(.head, object: there).error?.code == .missing)
+        }
+    }
+
     @Test("Reads of objects count as open bytes, and their number at once is limited")
     func limits() async throws {
         try await gated({ limits in

@@ -101,17 +101,18 @@ struct OpenStore: Sendable {
 
 extension SigningService {
     /// Sends a request for one object.
-    func ask(_ operation: SigningOperation, object: SigningObject, as caller: String = "alice") async throws
-        -> SigningAnswer
-    {
-        try #require(try await ask(operation, objects: [object], as: caller).first)
+    func ask(
+        _ operation: SigningOperation, object: SigningObject, as caller: String = "alice", rights: SigningRights = .all
+    ) async throws -> SigningAnswer {
+        try #require(try await ask(operation, objects: [object], as: caller, rights: rights).first)
     }
 
     func ask(
-        _ operation: SigningOperation, objects: [SigningObject], as caller: String = "alice"
+        _ operation: SigningOperation, objects: [SigningObject], as caller: String = "alice",
+        rights: SigningRights = .all
     ) async throws -> [SigningAnswer] {
         let body = try WireFormat.encode(SigningRequest(operation, objects: objects))
-        let reply = await answer(body, caller: caller)
+        let reply = await answer(body, caller: caller, rights: rights)
         try #require(reply.status == 200, "\(String(decoding: reply.body, as: UTF8.self))")
         return try WireFormat.decode(SigningReplyBody.self, from: reply.body, limits: .reply).objects.map {
             try $0.get()

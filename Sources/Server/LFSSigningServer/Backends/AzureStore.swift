@@ -80,19 +80,15 @@ struct AzureStore: ActionSigner, MultipartStore, ObjectStore {
     // MARK: Objects
 
     func compare(_ key: ObjectKey, with bytes: DeclaredContent) async throws -> ObjectComparison {
-        let comparison = try await container.compare(key, with: bytes)
-        if case .other = comparison { try await discardIfWrong(key, bytes: bytes) }
-        return comparison
+        try await container.compare(key, with: bytes)
     }
 
-    /// Removes an object whose content differs from the SHA-256 in its metadata. It was uploaded with a request that
-    /// did not bind the content, and it would block the correct object. The decision is based on reading the object,
-    /// not on what the caller says.
-    private func discardIfWrong(_ key: ObjectKey, bytes: DeclaredContent) async throws {
-        guard try await !container.bindsContent() else { return }
+    /// Returns an object whose metadata has the SHA-256 of the bytes, if the signature of its upload did not bind the
+    /// content.
+    func suspect(_ key: ObjectKey, bytes: DeclaredContent) async throws -> RemoteObject? {
+        guard try await !container.bindsContent() else { return nil }
         let (object, announced) = try await container.announced(key)
-        guard announced == bytes.sha256, try await container.sha256(of: object) != announced else { return }
-        try await container.remove(object)
+        return announced == bytes.sha256 ? object : nil
     }
 
     func remove(_ object: RemoteObject) async throws { try await container.remove(object) }

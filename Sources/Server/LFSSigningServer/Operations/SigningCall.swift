@@ -11,6 +11,8 @@ struct SigningCall: Sendable {
     let work: SigningWork
     let limits: SigningLimits
     let caller: String
+    /// The operations that the caller's session may use.
+    let rights: SigningRights
 
     /// The name of the caller in budgets and in the server's own URLs.
     var account: String { NamespaceClaims.shortHash(caller) }
@@ -93,6 +95,7 @@ struct SigningCall: Sendable {
     // MARK: Shared
 
     /// Returns an object that has the given bytes, according to the store's checksum or because the server has read it.
+    /// An object that was announced as these bytes and has others is removed if the caller may write it.
     ///
     /// - Parameter waits: true to wait until the object is read, however long that takes.
     /// - Throws: ``WireFailure/Code/integrity`` if the object has other bytes. ``WireFailure/Code/inProgress``,
@@ -102,12 +105,34 @@ struct SigningCall: Sendable {
     ) async throws -> SigningAnswer.Object {
         switch try await backend.objects.compare(key, with: bytes) {
         case .same(let object): return .init(object)
-        case .other: throw Self.other
+        case .other:
+            try await removeIfWrong(key, bytes: bytes, waits: waits)
+            throw Self.other
         case .unknown(let object):
             guard try await sha256(of: object, waits: waits) == bytes.sha256 else { throw Self.other }
             var proven = object
             proven.sha256 = bytes.sha256
             return .init(proven)
+        }
+    }
+
+    /// Removes an object that differs from what its uploader announced, because it would block the correct object. The
+    /// decision is based on reading the object, not on what the caller says.
+    private func removeIfWrong(_ key: ObjectKey, bytes: DeclaredContent, waits: Bool) async throws {
+        guard rights.permits(.upload), let suspect = try await backend.objects.suspect(key, bytes: bytes),
+            try await mayWrite(key), try await sha256(of: suspect, waits: waits) != bytes.sha256
+        else { return }
+        try await backend.objects.remove(suspect)
+    }
+
+    private func mayWrite(_ key: ObjectKey) async throws -> Bool {
+        do {
+            guard case .allowed = try await check.check(caller, verb: .write, namespace: key.namespace, key: key) else {
+                return false
+            }
+            return true
+        } catch let failure as WireFailure where failure.code == .forbidden {
+            return false
         }
     }
 

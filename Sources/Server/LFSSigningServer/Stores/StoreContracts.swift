@@ -59,6 +59,12 @@ protocol ObjectStore: Sendable {
     ///
     /// - Throws: `StorageError.Code.missing`.
     func compare(_ key: ObjectKey, with bytes: DeclaredContent) async throws -> ObjectComparison
+    /// Returns an object that was announced as these bytes, if nothing has compared its content with them. Such an
+    /// object may be wrong, and would block the correct one. Only reading it shows that. Returns nil for any other
+    /// object.
+    ///
+    /// - Throws: `StorageError.Code.missing`.
+    func suspect(_ key: ObjectKey, bytes: DeclaredContent) async throws -> RemoteObject?
     /// Returns the SHA-256 of an object in hex by reading all of it, if it is still this version.
     func sha256(of object: RemoteObject) async throws -> String
     /// Deletes any object under a key.
@@ -70,6 +76,8 @@ protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+    func suspect(_ key: ObjectKey, bytes: DeclaredContent) async throws -> RemoteObject? { nil }
+
     func sha256(of object: RemoteObject) async throws -> String { try await storage.sha256(of: object) }
 
     func delete(_ key: ObjectKey) async throws { try await storage.delete(key, abandoning: nil) }
