@@ -30,7 +30,7 @@ struct BodyLimitTests {
             gate.open()
             #expect(await first.value == 400, "it was cut off")
             #expect(await service.put(request, body: AsyncStream([sample.bytes])).status == 200)
-            #expect(store.receiving.withLock { $0.isEmpty })
+            #expect(store.unwritten.isEmpty)
         }
     }
 
@@ -43,6 +43,50 @@ struct BodyLimitTests {
             #expect(try await open.send(action, sample.bytes, service: service).status == 507)
             free.withLock { $0 = 2_000 }
             #expect(try await open.send(action, sample.bytes, service: service).status == 200)
+        }
+    }
+
+    @Test func `Concurrent bodies leave the reserve free together`() async throws {
+        try await withStore(reserve: 1_000, free: { 2_500 }) { store, open, service in
+            let samples = [Sample(1_000), Sample(1_000, seed: 2)]
+            var actions: [SigningAction] = []
+            for (index, sample) in samples.enumerated() {
+                let answer = try await service.ask(.upload, object: sample.object("space/\(index)"))
+                actions.append(try #require(answer.action(for: .upload)))
+            }
+            let request = try bytesRequest(actions[0], byteCount: 1_000)
+            let (body, source) = AsyncStream<[UInt8]>.makeStream()
+            let first = Task { await service.put(request, body: body).status }
+            try await yield(while: store.unwritten.isEmpty)
+            #expect(try await open.send(actions[1], samples[1].bytes, service: service).status == 507)
+            source.yield(samples[0].bytes)
+            source.finish()
+            #expect(await first.value == 200)
+            #expect(try await open.send(actions[1], samples[1].bytes, service: service).status == 200)
+        }
+    }
+
+    @Test func `Joined parts leave the reserve free together with a body`() async throws {
+        let free = Mutex(Int64.max)
+        try await withStore(reserve: 1_000, free: { free.withLock { $0 } }) { store, open, service in
+            let sample = Sample((2 << 20) + 1_000)
+            let small = Sample(1_000)
+            let parts = try #require(try await service.ask(.upload, object: sample.object("space/large")).parts)
+            try await sendParts(sample, parts: parts, open: open, service: service)
+            let done = sample.completion(parts.partSize, of: parts.upload)
+            let action = try #require(
+                try await service.ask(.upload, object: small.object("space/small")).action(for: .upload))
+            let request = try bytesRequest(action, byteCount: 1_000)
+            let (body, source) = AsyncStream<[UInt8]>.makeStream()
+            free.withLock { $0 = Int64(sample.bytes.count) + 1_500 }
+            let first = Task { await service.put(request, body: body).status }
+            try await yield(while: store.unwritten.isEmpty)
+            #expect(try await service.ask(.complete, object: done).error?.code == .noSpace)
+            source.yield(small.bytes)
+            source.finish()
+            #expect(await first.value == 200)
+            #expect(try await service.ask(.complete, object: done).object?.size == Int64(sample.bytes.count))
+            #expect(store.unwritten.isEmpty)
         }
     }
 

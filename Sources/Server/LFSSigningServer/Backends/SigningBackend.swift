@@ -55,8 +55,8 @@ public struct SigningBackend: Sendable {
     ///   - url: the folder, which is created if it is missing.
     ///   - publicURL: the server's base URL, as devices reach it.
     ///   - secret: the secret that signs the URLs.
-    ///   - reserve: the bytes of the disk that uploads leave free, 1 GiB by default. A body that would leave less is
-    ///     refused.
+    ///   - reserve: the bytes of the disk that uploads leave free, 1 GiB by default. A body that would leave less,
+    ///     together with the bodies that are being received, is refused.
     /// - Throws: `StorageError` if the folder cannot be used.
     public static func directory(
         at url: URL, publicURL: URL, secret: SigningSecret, reserve: Int64 = 1 << 30

@@ -45,7 +45,11 @@ extension FolderStore: MultipartStore {
             _ = try digests.isSatisfied(by: parts.map(\.part), of: ticket)
             // Checked before the bytes are copied, because the copy would be in vain.
             if !ticket.replaces, try self.status(of: ticket.key) != nil { return .taken }
-            try self.requireRoom(for: ticket.bytes.byteCount, ticket.key)
+            guard let pendingCount = self.unwritten.begin(ticket.upload, byteCount: ticket.bytes.byteCount) else {
+                throw Self.isJoining
+            }
+            defer { self.unwritten.end(ticket.upload) }
+            try self.requireRoom(for: pendingCount, ticket.key)
             guard let name = try self.join(parts, of: folder, in: uploads, ticket: ticket, flag: flag) else {
                 // Keeping the parts would only repeat the same result.
                 Self.dropParts(ticket, in: uploads)
@@ -103,6 +107,7 @@ extension FolderStore: MultipartStore {
             try FileCopy.forEachChunk(of: source, 0..<part.part.size, flag: flag) { bytes in
                 hash.update(bytes)
                 try file.write(bytes)
+                unwritten.subtract(bytes.count, from: ticket.upload)
             }
         }
         guard hash.hex == ticket.bytes.sha256, hash.byteCount == ticket.bytes.byteCount else { return false }

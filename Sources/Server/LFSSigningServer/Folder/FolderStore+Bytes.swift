@@ -3,7 +3,6 @@ import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 import LFSWire
-import Synchronization
 
 /// The refusal of a request to one of the server's own URLs. It reveals nothing that the caller does not know.
 struct BytesRefusal: Error {
@@ -38,13 +37,13 @@ extension FolderStore {
             throw BytesRefusal(411, code: .invalidRequest, message: "The request needs a Content-Length.")
         }
         guard Int64(length) == byteCount else { throw BytesRefusal.forbidden }
-        guard receiving.withLock({ $0.insert(signature).inserted }) else {
+        guard let pendingCount = unwritten.begin(signature, byteCount: byteCount) else {
             throw WireFailure(.throttled, message: "A body of this URL is being received. Try again.", retryAfter: 5)
         }
-        defer { receiving.withLock { _ = $0.remove(signature) } }
+        defer { unwritten.end(signature) }
         let target = try await run(permit.key) { _ in
-            try self.requireRoom(for: byteCount, permit.key)
-            return try self.target(of: permit)
+            try self.requireRoom(for: pendingCount, permit.key)
+            return try self.target(of: permit, signature: signature)
         }
         do {
             try charge(byteCount)
@@ -59,12 +58,14 @@ extension FolderStore {
 
     /// The temporary file of a body that is being received.
     private struct Target: Sendable {
+        /// The signature of the URL.
+        let signature: String
         let folder: Directory
         let name: String
         let file: Descriptor
     }
 
-    private func target(of permit: FolderPermit) throws -> Target {
+    private func target(of permit: FolderPermit, signature: String) throws -> Target {
         let folder: Directory
         switch permit.purpose {
         case .get: throw BytesRefusal.forbidden
@@ -77,7 +78,7 @@ extension FolderStore {
             folder = found
         }
         let name = UUID().uuidString.lowercased()
-        return Target(folder: folder, name: name, file: try folder.create(name))
+        return Target(signature: signature, folder: folder, name: name, file: try folder.create(name))
     }
 
     private func fill<Body: AsyncSequence>(
@@ -106,6 +107,7 @@ extension FolderStore {
             var hash = hash
             piece.withUnsafeBytes { hash.update($0) }
             try target.file.write(piece)
+            self.unwritten.subtract(piece.count, from: target.signature)
             return hash
         }
     }

@@ -22,8 +22,8 @@ final class FolderStore: Sendable {
     /// The bytes of the disk that bodies leave free.
     let reserve: Int64
     private let freeByteCount: @Sendable (Directory) throws -> Int64
-    /// The signatures of the URLs whose bodies are currently being received.
-    let receiving = Mutex<Set<String>>([])
+    /// The bytes of the bodies that are being received, and of the parts that are being joined.
+    let unwritten = UnwrittenBytes()
     let partOptions: FolderPartOptions
     /// The uploads that are currently being joined or cancelled.
     let joining = Mutex<Set<String>>([])
@@ -116,6 +116,7 @@ final class FolderStore: Sendable {
 
     /// Checks the free space of the disk.
     ///
+    /// - Parameter byteCount: the bytes that are still to be written, with those of other bodies and joins.
     /// - Throws: ``StorageError/Code/noSpace`` if the disk would have less than the reserve after receiving the bytes.
     func requireRoom(for byteCount: Int64, _ key: ObjectKey) throws {
         guard reserve > 0, try freeByteCount(root) < reserve.addingSaturated(byteCount) else { return }
