@@ -158,6 +158,29 @@ struct ServerFlowTests {
         }
     }
 
+    @Test(
+        "Parts do not stay if other content was stored under their key",
+        arguments: TestStore.all.filter(\.joinsConditionally))
+    func taken(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            var completions: [SigningObject] = []
+            for seed in [1, 2] as [UInt64] {
+                let sample = Sample(store.largeByteCount, seed: seed)
+                let parts = try #require(try await service.ask(.upload, object: sample.object("space/large")).parts)
+                for number in 1...3 {
+                    let (object, bytes) = sample.part(number, size: parts.partSize, of: parts.upload)
+                    let action = try #require(try await service.ask(.parts, object: object).action(for: .parts))
+                    #expect(try await open.send(action, bytes).isSuccess)
+                }
+                completions.append(sample.completion(parts.partSize, of: parts.upload))
+            }
+            #expect(try await service.ask(.complete, object: completions[0]).object != nil)
+            #expect(try await service.ask(.complete, object: completions[1]).error?.code == .integrity)
+            #expect(try await service.ask(.state, object: completions[1]).error?.code == .lostUpload)
+        }
+    }
+
     @Test("An existing object is not uploaded again", arguments: TestStore.allAndLoose.filter { $0.server == nil })
     func existing(_ store: TestStore) async throws {
         try await store.open { open in

@@ -69,6 +69,12 @@ struct TestStore: Sendable, CustomTestStringConvertible {
     /// Indicates that the store tracks an upload in parts from its beginning to its end.
     var knowsUploads: Bool { container == nil }
 
+    /// Indicates that the store joins no parts under a key that has an object.
+    var joinsConditionally: Bool {
+        guard let server else { return container == nil }
+        return S3Provider.named(server.profile)?.completesConditionally ?? false
+    }
+
     /// Runs a test with a newly opened store below its own prefix.
     ///
     /// - Parameter offset: the offset of the signing clock in seconds.

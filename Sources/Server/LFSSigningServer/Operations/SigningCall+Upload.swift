@@ -89,7 +89,15 @@ extension SigningCall {
             throw WireFailure(
                 .integrity, message: "The assembled parts are not the announced object. Start the upload again.")
         case .taken:
-            let object = try await confirmed(ticket.key, bytes: ticket.bytes, waits: true)
+            let object: SigningAnswer.Object
+            do {
+                object = try await confirmed(ticket.key, bytes: ticket.bytes, waits: true)
+            } catch {
+                // A client forgets the upload after these answers, and the parts would stay.
+                let code = WireFailure(error).code
+                if code == .integrity || code == .missing { try await backend.parts?.abort(ticket) }
+                throw error
+            }
             try await backend.parts?.abort(ticket)
             return object
         }
