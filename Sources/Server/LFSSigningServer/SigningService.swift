@@ -63,9 +63,13 @@ public final class SigningService: Sendable {
         self.backend = backend
         self.limits = limits
         self.logger = logger
-        check = AccessCheck(access: access, claims: NamespaceClaims(backend.objects))
+        let budgets = CallerBudgets(limits, uptime: uptime)
+        let claims = NamespaceClaims(backend.objects) { account in
+            try budgets.open(limits.creationBytes, caller: account)
+        }
+        self.budgets = budgets
+        check = AccessCheck(access: access, claims: claims)
         tokens = UploadTokens(secret: secret)
-        budgets = CallerBudgets(limits, uptime: uptime)
         work = SigningWork(readCount: limits.wholeReads, clock: clock)
     }
 

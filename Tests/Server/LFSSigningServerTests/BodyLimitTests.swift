@@ -95,7 +95,10 @@ struct BodyLimitTests {
             let sample = Sample((2 << 20) + 1_000)
             let size = Int64(sample.bytes.count)
             // The limit covers the parts and one attempt, and not one more byte.
-            let service = try open.service(uptime: { .zero }) { $0.openBytes = 2 * size }
+            let service = try open.service(uptime: { .zero }) {
+                $0.openBytes = 2 * size
+                $0.creationBytes = 0
+            }
             var object = sample.object("space/large")
             object.sha256 = Digests.sha256([1])
             let parts = try #require(try await service.ask(.upload, object: object).parts)

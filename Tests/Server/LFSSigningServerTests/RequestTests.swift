@@ -102,7 +102,10 @@ struct RequestTests {
     @Test func `A caller's open bytes stay within the limit until they expire`() async throws {
         try await TestStore(server: nil).open { open in
             let uptime = Mutex(Duration.zero)
-            let service = try open.service(uptime: { uptime.withLock { $0 } }) { $0.openBytes = 1_500 }
+            let service = try open.service(uptime: { uptime.withLock { $0 } }) {
+                $0.openBytes = 1_500
+                $0.creationBytes = 0
+            }
             let sample = Sample(1_000)
             var object = sample.object("space/one")
             object.replace = true
@@ -113,6 +116,27 @@ struct RequestTests {
             #expect(refused.status == 429 && refused.headers["retry-after"] == "900")
             uptime.withLock { $0 = .seconds(901) }
             #expect(try await open.send(action, sample.bytes, service: service).status == 200)
+        }
+    }
+
+    @Test func `New namespaces and begun uploads count as open bytes`() async throws {
+        try await TestStore(server: nil).open { open in
+            let uptime = Mutex(Duration.zero)
+            let service = try open.service(uptime: { uptime.withLock { $0 } }) { $0.openBytes = 4 * $0.creationBytes }
+            var codes: [WireFailure.Code?] = []
+            for number in 0..<6 {
+                let answer = try await service.ask(.upload, object: Sample(1).object("space\(number)/one"))
+                codes.append(answer.error?.code)
+            }
+            #expect(codes == [nil, nil, nil, nil, .throttled, .throttled])
+            let claims = try await open.backend.objects.storage.list(ListRequest(prefix: "claims/"))
+            #expect(claims.objects.count == 4)
+            // A namespace costs nothing after its first file.
+            #expect(try await service.ask(.upload, object: Sample(1).object("space0/two")).error == nil)
+            let large = Sample((1 << 20) + 1).object("space0/large")
+            #expect(try await service.ask(.upload, object: large).error?.code == .throttled)
+            uptime.withLock { $0 = .seconds(901) }
+            #expect(try await service.ask(.upload, object: large).parts != nil)
         }
     }
 

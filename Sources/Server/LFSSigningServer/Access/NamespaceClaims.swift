@@ -30,17 +30,25 @@ final class NamespaceClaims: Sendable {
     }
 
     private let objects: any ObjectStore
+    /// Charges a caller, by the short hash, for a claim that is about to be stored.
+    private let charge: @Sendable (_ account: String) throws -> Void
     private let lookups = SharedWork<Question, Owner>()
     /// The owners that were read before. A claim never changes, so they stay valid.
     private let known = Mutex<[String: String]>([:])
 
-    init(_ objects: any ObjectStore) { self.objects = objects }
+    /// - Parameter charge: called before a claim is stored. Its error refuses the claim.
+    init(_ objects: any ObjectStore, charge: @escaping @Sendable (_ account: String) throws -> Void) {
+        self.objects = objects
+        self.charge = charge
+    }
 
     /// Returns the hash of a caller, as claims contain it.
     static func hash(_ caller: String) -> String { ContentHash.hex(ofText: "lfs caller\n\(caller)") }
 
     /// Returns the first digits of the hash, as the log, the budgets and the server's own URLs contain them.
-    static func shortHash(_ caller: String) -> String { String(hash(caller).prefix(16)) }
+    static func shortHash(_ caller: String) -> String { short(hash(caller)) }
+
+    private static func short(_ hash: String) -> String { String(hash.prefix(16)) }
 
     /// Stops the current lookups.
     func stop() async { await lookups.stop() }
@@ -55,7 +63,7 @@ final class NamespaceClaims: Sendable {
     /// Gives the namespace to a caller if it has no owner. Of several concurrent callers, only one succeeds.
     ///
     /// - Returns: true if the caller now owns the namespace.
-    /// - Throws: the same errors as ``isOwner(_:of:)``.
+    /// - Throws: the same errors as ``isOwner(_:of:)``, and those of the charge.
     func claim(_ namespace: String, for caller: String) async throws -> Bool {
         let hash = Self.hash(caller)
         return try await owner(of: namespace, claimant: hash) == hash
@@ -67,6 +75,7 @@ final class NamespaceClaims: Sendable {
         let answer = try await lookups.value(for: question, orUntil: nil) { [self] in
             let found = try await read(namespace)
             guard let claimant, found == nil else { return Owner(hash: found) }
+            try charge(Self.short(claimant))
             if try await objects.create(Self.key(namespace), bytes: Array("\(Self.firstLine)\n\(claimant)\n".utf8)) {
                 remember(namespace, owner: claimant)
                 return Owner(hash: claimant)

@@ -13,6 +13,13 @@ public struct SigningLimits: Hashable, Sendable {
     /// The bytes that a caller may have open during ``expiry``. Open bytes were announced by actions that have not
     /// expired, or were read for the caller. If the server is the store, bytes sent in bodies count as well.
     package var openBytes: Int64 = 256 << 30
+    /// The open bytes for which a new namespace and a begun upload in parts count, because they leave something in the
+    /// store before any byte is sent. The default is 16 MiB.
+    ///
+    /// With the default limits, a caller may claim 16,384 namespaces in 15 minutes. A database has one namespace, so
+    /// thousands of small files cost 16 MiB together. A file in parts has at least 32 MiB by default and counts as 48
+    /// MiB. So a caller may upload 5,461 such files in 15 minutes, which are 170 GiB, or 194 MiB per second.
+    package var creationBytes: Int64 = 16 << 20
     /// The lifetime of an action, from 1 second to 7 days. The default is 15 minutes.
     public var expiry = Duration.seconds(900)
     /// The maximum number of objects of one request that the server looks up in the store concurrently. The default is

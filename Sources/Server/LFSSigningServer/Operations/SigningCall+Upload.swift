@@ -21,6 +21,7 @@ extension SigningCall {
     private func begin(_ order: UploadOrder, parts: any MultipartStore) async throws -> SigningAnswer {
         if !order.replaces, let object = try await existing(order) { return .object(object) }
         let plan = try PartPlan(byteCount: order.bytes.byteCount, partSize: parts.partSize, parts.limits)
+        try budgets.open(limits.creationBytes, caller: account)
         let ticket = UploadTicket(
             key: order.key, bytes: order.bytes, partSize: plan.partSize, upload: try await parts.begin(order),
             replaces: order.replaces)
