@@ -1,9 +1,9 @@
 import Foundation
-import LFSSystem
 import TestSupport
 import Testing
 
 @testable import LFSFiles
+@testable import LFSSystem
 
 @Suite("Local store", .timeLimit(.minutes(10)))
 struct LocalStoreTests {
@@ -90,6 +90,26 @@ struct LocalStoreTests {
             try requirePromoted(id, store: store, area: area)
         }
     }
+
+    #if os(Linux)
+    @Test(
+        "A staged file is kept until its copy in the store is durable",
+        .enabled(if: otherFileSystem != nil, "needs /dev/shm"))
+    func copyNotDurable() async throws {
+        try await withStore(areaIn: otherFileSystem) { store, area in
+            let id = try await ingest(into: area)
+            try store.directory.withDescriptor { folder throws(SystemError) in try breakSync(of: folder) }
+            // The first promotion gives the copy its name. The second one finds it there.
+            for _ in 1...2 {
+                #expect(throws: SystemError.self) { try store.promote(id, from: area) }
+                #expect(try store.contains(id) && area.contains(id))
+            }
+            let reopened = try LocalStore(at: store.path, databaseID: "one")
+            #expect(try reopened.promote(id, from: area) == .promoted)
+            try requirePromoted(id, store: reopened, area: area)
+        }
+    }
+    #endif
 
     @Test("Promoting keeps the store's file if other bytes have the same name", arguments: [false, true])
     func keepsWhatItHas(_ isOnOtherFileSystem: Bool) async throws {

@@ -24,9 +24,11 @@ extension LocalStore {
         // A file in the store is never replaced. A repair may have put the right bytes there in the meantime.
         if let there = try open(id), try there.status().isRegularFile {
             guard try Self.isSame(file, other: there) else { return .alreadyThere }
-            // The file was copied, but its original still exists. Either a crash came in between, or another process is
-            // about to remove the original.
+            // The file was copied, but its original still exists. An error or a crash came in between, or another
+            // process is about to remove the original. So the copy may not be durable yet.
             try there.setMode(0o400)
+            try there.synchronizeBeforeFolder()
+            try directory.synchronize()
             return try take(id, from: area)
         }
         // Through a second name, others could still write to the file, and a new mode would apply to that name too.
