@@ -20,10 +20,14 @@ struct FirstOpeningTests {
         }
     }
 
-    private func isCopy(_ host: TestHost) throws -> (doubts: Bool, madeFor: Int64?) {
+    private func number(_ key: String, host: TestHost) throws -> Int64? {
         let marker = try Data(contentsOf: host.store.appendingPathComponent("lfs.json"))
         let json = try #require(try JSONSerialization.jsonObject(with: marker) as? [String: Any])
-        return (try host.count("lfs_state WHERE sweepsFrom > 0") == 1, (json["madeFor"] as? NSNumber)?.int64Value)
+        return (json[key] as? NSNumber)?.int64Value
+    }
+
+    private func isCopy(_ host: TestHost) throws -> (doubts: Bool, madeFor: Int64?) {
+        (try host.count("lfs_state WHERE sweepsFrom > 0") == 1, try number("madeFor", host: host))
     }
 
     @Test("An interrupted first opening does not look like a copied database", arguments: [0, 1])
@@ -33,6 +37,34 @@ struct FirstOpeningTests {
             try await setGeneration(generation, host: host)
             for _ in 0..<2 { try await withManager(host) { _ in } }
             #expect(try isCopy(host) == (false, 1))
+        }
+    }
+
+    @Test("An opening that ends after its count does not look like another folder")
+    func killedAfterCount() async throws {
+        try await withHost { host in
+            for _ in 0..<2 { try await withManager(host) { _ in } }
+            let store = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 2)
+            let opening = GenerationCount(runner: BackgroundRunner(host.database), store: store, wallClock: { Date() })
+            #expect(try await opening.count(isAlone: true) == 3)
+            #expect(try number("generation", host: host) == 2)
+            try await withManager(host) { lfs in try await #expect(lfs.absentFolders().isEmpty) }
+            #expect(try !store.followsAnother())
+            #expect(try number("generation", host: host) == 4)
+        }
+    }
+
+    @Test("The use of another folder is detected after an interrupted opening")
+    func elsewhereBetween() async throws {
+        try await withHost { host in
+            var options = host.options
+            options.localStore = host.folder.appendingPathComponent("elsewhere")
+            try await withManager(host) { _ in }
+            try await withManager(host, options: options) { _ in }
+            let store = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 2)
+            let opening = GenerationCount(runner: BackgroundRunner(host.database), store: store, wallClock: { Date() })
+            _ = try await opening.count(isAlone: true)
+            try await withManager(host) { lfs in try await #expect(!lfs.absentFolders().isEmpty) }
         }
     }
 
@@ -80,6 +112,7 @@ struct FirstOpeningTests {
                 for database in databases { try database.close() }
                 #expect(try isCopy(host) == (false, 1))
                 try #expect(host.count("lfs_state WHERE generation = 4") == 1)
+                #expect(try number("generation", host: host) == 4)
             }
         }
     }

@@ -41,6 +41,10 @@ struct FullDiskTests {
                 try FileManager.default.removeItem(at: filler)
                 try await yield(while: TestHost.files(in: store).count < 3)
                 try await next.stop()
+                // The opening on the full disk does not look like the use of another folder.
+                try await withManager(host, options: full, starts: false) { lfs in
+                    try await #expect(lfs.absentFolders().isEmpty)
+                }
             }
         }
     }

@@ -69,17 +69,32 @@ package final class LocalStore: Sendable {
         if reserve == nil { try LockFileIdentity.write(databaseID, to: lockFile) }
     }
 
-    /// Records which opening of the database uses the folder now. Only a holder of the open lock may call it.
+    /// Announces an opening that the database counts afterwards. Only a holder of the open lock and of the database's
+    /// write lock may call it.
     ///
     /// - Parameters:
     ///   - generation: the number of that opening, starting at 1.
     ///   - followsAnother: true if the database was used with another folder since the last use of this one.
-    package func mark(generation: Int64, followsAnother: Bool = false) throws(FileError) {
+    package func announce(generation: Int64, followsAnother: Bool = false) throws(FileError) {
+        var marker = try currentMarker()
+        marker.announced = max(marker.announced ?? 0, generation)
+        if followsAnother { marker.followsAnother = true }
+        try write(marker)
+    }
+
+    /// Records which opening of the database uses the folder now. Only a holder of the open lock and of the database's
+    /// write lock may call it.
+    ///
+    /// - Parameter generation: the number of that opening, starting at 1.
+    package func mark(generation: Int64) throws(FileError) {
         var marker = try currentMarker()
         // A folder that no opening has used was created for this one, unless its marker contains another number.
         if marker.generation == 0 { marker.madeFor = marker.madeFor ?? generation }
         marker.generation = max(marker.generation, generation)
-        if followsAnother { marker.followsAnother = true }
+        try write(marker)
+    }
+
+    private func write(_ marker: StoreMarker) throws(FileError) {
         do {
             try StoreMarker.write(marker, in: directory, through: incoming)
         } catch {

@@ -25,6 +25,19 @@ package struct StoreMarker: Codable, Sendable {
     package var madeFor: Int64?
     /// True if the database was used with another folder before this one, or between two uses of it. Nil means false.
     package var followsAnother: Bool?
+    /// The highest number of an opening that was written here before the database counted it. Nil in the marker of an
+    /// earlier version.
+    ///
+    /// The process may end, or the disk may be full, after the database has counted and before ``generation`` is
+    /// written. This number shows that the counted opening used this folder.
+    package var announced: Int64?
+
+    /// Returns true if the database has counted an opening that did not use this folder.
+    ///
+    /// - Parameter openings: the number of openings that the database has counted.
+    package func lagsBehind(_ openings: Int64) -> Bool {
+        generation > 0 && max(generation, announced ?? 0) < openings
+    }
 
     /// Reads the marker, creates it in a new folder, and checks that the folder belongs to this database.
     ///
