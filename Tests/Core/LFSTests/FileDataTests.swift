@@ -42,6 +42,23 @@ struct FileDataTests {
         }
     }
 
+    @Test("A decoded record with an invalid size is refused", arguments: [-1, Int64.min, Int64.max, (1 << 50) + 1])
+    func invalidSize(_ byteCount: Int64) async throws {
+        try await withLFS(expectsLeftovers: true) { _, lfs in
+            let photo = try await lfs.makeFile(from: .bytes(someBytes()))
+            let json = String(decoding: try JSONEncoder().encode(photo), as: UTF8.self)
+            let damaged = json.replacing("\"byteCount\":1000", with: "\"byteCount\":\(byteCount)")
+            let error = #expect(throws: DecodingError.self) {
+                try JSONDecoder().decode(FileData.self, from: Data(damaged.utf8))
+            }
+            guard case .dataCorrupted(let context)? = error else {
+                Issue.record("\(String(describing: error)) is another error.")
+                return
+            }
+            #expect(context.codingPath.map(\.stringValue) == ["byteCount"])
+        }
+    }
+
     @Test("The update id is a version 7 UUID that ascends with every insert and update")
     func updateIDs() async throws {
         try await withLFS { host, lfs in

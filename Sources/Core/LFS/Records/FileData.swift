@@ -1,4 +1,5 @@
 public import Foundation
+import LFSDatabase
 import LFSFiles
 public import LFSSystem
 
@@ -60,5 +61,31 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case id, status, url, proof, name, contentType, byteCount, sha256, crc64, key, createdAt, updateID
+    }
+}
+
+extension FileData {
+    /// Decodes a record that was encoded before.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` when ``byteCount`` is negative or above a pebibyte, and the other errors
+    ///   of the decoder.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(FileID.self, forKey: .id)
+        status = try values.decode(Status.self, forKey: .status)
+        url = try values.decodeIfPresent(URL.self, forKey: .url)
+        proof = try values.decodeIfPresent(Proof.self, forKey: .proof)
+        name = try values.decodeIfPresent(String.self, forKey: .name)
+        contentType = try values.decodeIfPresent(String.self, forKey: .contentType)
+        byteCount = try values.decode(Int64.self, forKey: .byteCount)
+        sha256 = try values.decode(String.self, forKey: .sha256)
+        crc64 = try values.decodeIfPresent(String.self, forKey: .crc64)
+        key = try values.decode(String.self, forKey: .key)
+        createdAt = try values.decode(Date.self, forKey: .createdAt)
+        updateID = try values.decodeIfPresent(String.self, forKey: .updateID)
+        guard FileRow.byteCounts.contains(byteCount) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .byteCount, in: values, debugDescription: "\(byteCount) is not a valid size of a file.")
+        }
     }
 }
