@@ -117,9 +117,11 @@ struct DeletionWorker: Sendable {
         let uploading = uploading()
         let far = now + policy.maxRetryAfter.milliseconds
         let rows = try await runner.read { db in
-            try TombstoneTable.due(
-                now: now, furthest: far, withoutStorage: choice == .withoutStorage, limit: Self.batch + uploading.count,
-                db)
+            // Deletions that wait for their uploads must not fill the page.
+            let lentCount = try LoanTable.deletedCount(now: now, db)
+            return try TombstoneTable.due(
+                now: now, furthest: far, withoutStorage: choice == .withoutStorage,
+                limit: Self.batch + uploading.count + lentCount, db)
         }
         try await putOff(rows, until: far)
         let busy = try await uploading.union(takeBack(Set(rows.compactMap { $0.readable?.id })))

@@ -43,6 +43,17 @@ package enum LoanTable {
         return try FileID.fetchSet(db, sql: sql, arguments: times + StatementArguments(ids))
     }
 
+    /// Returns the number of deleted files whose loans have not ended.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    package static func deletedCount(now: Int64, _ db: Database) throws -> Int {
+        let sql = """
+            SELECT count(DISTINCT fileID) FROM lfs_loan
+            WHERE until > ? AND until <= ? AND fileID IN (SELECT fileID FROM \(TombstoneTable.name))
+            """
+        return try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [now, now + longest.milliseconds]) ?? 0
+    }
+
     // MARK: Writing
 
     /// Lends an upload, so that nothing else starts it. Its parts follow with ``begin(_:parts:now:_:)``.

@@ -62,4 +62,31 @@ struct WaitingUploadTests {
             try await yield(while: !lfs.pool.isIdle)
         }
     }
+
+    @Test("A deletion does not wait for a hundred deleted files with lent uploads")
+    func lent() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            try await withManager(host) { lfs in
+                lfs.pause()
+                var made: [FileData] = []
+                for _ in 0..<100 { made.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
+                let lent = made
+                try await host.database.write { db in for file in lent { try file.insert(db) } }
+                let loans = try await lfs.loans.lend(upTo: lent.count, for: .seconds(3_600), excluding: [])
+                #expect(loans.count == lent.count)
+                try await host.database.write { db in for file in lent { try file.delete(db) } }
+                lfs.resume()
+                // Its id follows those of the lent files, and so does its deletion.
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                try await yield(while: host.file(file.id)?.status != .remote)
+                #expect(storage.keys.count == 1)
+                try await host.database.write { db in _ = try file.delete(db) }
+                try await yield(while: host.count("lfs_tombstone") > lent.count)
+                #expect(storage.keys.isEmpty)
+                try #expect(host.count("lfs_loan") == lent.count)
+            }
+        }
+    }
 }
