@@ -22,11 +22,9 @@ final class BackupMarks: Sendable {
 
     /// Records that the rows of a file have changed, or that its local copy is new.
     func note(_ id: FileID) {
-        let isFirst = noted.withLock { noted in
-            noted.insert(id)
-            return noted.count == 1
-        }
-        if isFirst { hasNotes.notify() }
+        noted.withLock { _ = $0.insert(id) }
+        // Not only for the first one, because a failed refresh keeps its files.
+        hasNotes.notify()
     }
 
     /// Excludes the folders of bytes that can be downloaded or made again. Blocks the thread.
@@ -34,7 +32,7 @@ final class BackupMarks: Sendable {
         for path in try store.renewablePaths() { try exclusion.exclude(path) }
     }
 
-    /// Sets the marks of the files that were noted since the last call.
+    /// Sets the marks of the files that were noted since the last call, and of those that an error has left.
     func refreshNoted(_ store: LocalStore, runner: BackgroundRunner) async throws {
         let ids = noted.withLock { noted in
             defer { noted = [] }

@@ -11,13 +11,15 @@ import Testing
 
 /// A record of what a device's backup excludes.
 ///
-/// The mutex owns the marks.
+/// The mutexes own the marks and the failures.
 private final class DeviceBackup: Sendable {
     private let marks = Mutex<[String: Bool]>([:])
     private let history = EventLog<String>()
+    private let failures = Mutex<Set<String>>([])
 
     var call: BackupExclusion.Call {
         { [self] path, isExcluded in
+            if failures.withLock({ $0.remove(path) }) != nil { throw CocoaError(.fileWriteUnknown) }
             marks.withLock { $0[path] = isExcluded }
             if isExcluded { history.add(path) }
         }
@@ -25,6 +27,9 @@ private final class DeviceBackup: Sendable {
 
     func excludes(_ url: URL) -> Bool { marks.withLock { $0[url.path] } == true }
     func hasExcluded(_ url: URL) -> Bool { history.events.contains(url.path) }
+
+    /// Lets the next call for a file fail.
+    func failNext(for url: URL) { failures.withLock { _ = $0.insert(url.path) } }
 }
 
 @Suite("Marks for the backup of a device", .timeLimit(.minutes(10)))
@@ -90,6 +95,25 @@ struct BackupMarkTests {
             lfs.resume()
             try await lfs.retry([file.id])
             try await yield(while: !backup.excludes(copy(file, host: host)))
+        }
+    }
+
+    @Test("A file whose mark failed is marked together with the next file")
+    func failed() async throws {
+        let backup = DeviceBackup()
+        try await withLFS { host, lfs in
+            let files = try await keptFiles(2, host: host, lfs: lfs)
+            // Its notes are handled here, not by the manager.
+            let marks = BackupMarks(BackupExclusion(call: backup.call))
+            let (store, runner) = (lfs.places.store, lfs.runner)
+            backup.failNext(for: copy(files[0], host: host))
+            marks.note(files[0].id)
+            await marks.hasNotes.wait()
+            await #expect(throws: CocoaError.self) { try await marks.refreshNoted(store, runner: runner) }
+            marks.note(files[1].id)
+            await marks.hasNotes.wait()
+            try await marks.refreshNoted(store, runner: runner)
+            for file in files { #expect(backup.excludes(copy(file, host: host))) }
         }
     }
 
