@@ -33,24 +33,43 @@ package final class Directory: Sendable {
             Descriptor(owning: try OpenCall.run(path) { openat(AT_FDCWD, path, flags) }, path: path))
     }
 
-    /// Opens the folder. Creates it with mode 0700 if it is missing. Its parent must exist.
+    /// Opens the folder. Creates it with mode 0700 if it is missing, and returns when its name is on the device. Its
+    /// parent must exist.
     package static func openOrMake(_ path: String) throws(SystemError) -> Directory {
         if mkdir(path, 0o700) != 0 {
             let error = SystemError(call: "mkdir", path: path, errno: errno)
             guard error.isExisting else { throw error }
             return try open(path)
         }
-        return try open(path).setUp()
+        let made = try open(path).setUp()
+        try made.synchronizeParent()
+        return made
     }
 
-    /// Opens a subfolder. Creates it with mode 0700 if it is missing.
+    /// Opens a subfolder. Creates it with mode 0700 if it is missing, and returns when its name is on the device.
     package func openOrMake(_ name: String) throws(SystemError) -> Directory {
         if mkdirat(descriptor.raw, name, 0o700) != 0 {
             let error = SystemError(call: "mkdir", path: child(name), errno: errno)
             guard error.isExisting else { throw error }
             return try openFolder(name)
         }
-        return try openFolder(name).setUp()
+        let made = try openFolder(name).setUp()
+        try synchronize()
+        return made
+    }
+
+    /// Synchronizes the folder that contains this one. Does nothing if this process may not read it.
+    private func synchronizeParent() throws(SystemError) {
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+        let parent: Descriptor
+        do throws(SystemError) {
+            parent = Descriptor(owning: try openAt("..", flags: flags), path: child(".."))
+        } catch {
+            // Making a folder needs no permission to read its parent, but a sync does.
+            guard error.isPermissionDenied else { throw error }
+            return
+        }
+        try parent.synchronizeFolder()
     }
 
     /// Sets the intended mode, which the umask may have reduced.

@@ -87,6 +87,20 @@ struct SystemCallTests {
         }
     }
 
+    #if os(Linux)
+    @Test("A new subfolder is returned only when its name is durable")
+    func subfolderNotDurable() async throws {
+        try await withTemporaryFolder { folder in
+            let directory = try Directory.openOrMake(folder.child("own").path)
+            _ = try directory.openOrMake("before")
+            try directory.withDescriptor { descriptor throws(SystemError) in try breakSync(of: descriptor) }
+            let error = #expect(throws: SystemError.self) { try directory.openOrMake("inner") }
+            #expect(error?.call == "fsync")
+            _ = try directory.openOrMake("before")
+        }
+    }
+    #endif
+
     @Test("A directory is listed in pages, whatever bytes its names have")
     func listing() async throws {
         try await withTemporaryFolder { folder in

@@ -15,9 +15,7 @@ extension FolderStore: MultipartStore {
     func begin(_ order: UploadOrder) async throws -> String {
         let name = UUID().uuidString.lowercased()
         try await run(order.key) { _ in
-            let uploads = try self.uploads()
-            _ = try uploads.openOrMake(name)
-            try uploads.synchronize()
+            _ = try self.uploads().openOrMake(name)
         }
         return name
     }
