@@ -159,27 +159,6 @@ struct PushCostTests {
         }
     }
 
-    @Test("An account's pushes and digests take turns, and others do not wait for them")
-    func turns() async throws {
-        try await run { server, _ in
-            let (ann, bob) = (try await server.device(), try await server.device(of: "bob"))
-            let account = try #require(try await server.service.account(named: "ann"))
-            let request = try WireFormat.encode(SyncStreamRequest(types: TestServer.types.map { [$0] }))
-            let pushed = body(try puts(1))
-            try await withThrowingTaskGroup(of: Int.self) { requests in
-                try await server.service.turns.withTurn(account) {
-                    requests.addTask { await server.service.push(pushed, token: ann.token).status }
-                    requests.addTask { await server.service.digest(request, token: ann.token).status }
-                    while server.service.turns.waiterCount(account) < 2 { await Task.yield() }
-                    #expect(try await bob.send(try puts(1)).count == 1)
-                    #expect(try await server.count("recipe", where: "title = 'Soup'") == 1)
-                }
-                for try await status in requests { #expect(status == 200) }
-            }
-            #expect(try await server.count("recipe", where: "title = 'Soup'") == 2)
-        }
-    }
-
     @Test("A push that fails counts as one request, whatever its number of mutations")
     func givenBack() async throws {
         let start = Date()
