@@ -47,6 +47,36 @@ struct FileDeletionTests {
         }
     }
 
+    @Test("The deletion of a file that is no longer shared leaves the owner's object")
+    func deletedAfterUnsharing() async throws {
+        try await FileSync.shared { files, ann, bob, file in
+            try await bob.delete(file)
+            try await files.unshare(ann)
+            #expect(try await bob.sync().rejected == 0)
+            try await bob.settle()
+            #expect(try await bob.row(file) == nil)
+            #expect(try await !bob.lfs.hasLocalCopy(of: file.id))
+            #expect(try files.storage.has(file) && files.storage.removed.isEmpty)
+            try await ann.lfs.evict(file.id)
+            #expect(try await ann.bytes(of: file)?.count == 1_000)
+        }
+    }
+
+    @Test("A file's creator removes the object even if another device deleted the row first")
+    func deletedTwice() async throws {
+        try await FileSync.run { files in
+            try await files.pair { one, two, file in
+                // The first device to delete the row is stopped and cannot remove the object.
+                try await two.lfs.stop()
+                for device in [two, one] { try await device.delete(file) }
+                for device in [two, one] { try await device.sync() }
+                try await one.settle()
+                #expect(files.storage.removed == [file.key])
+                #expect(try !files.storage.has(file))
+            }
+        }
+    }
+
     @Test("Only the device that deleted a file's owner deletes the file")
     func owner() async throws {
         let tables: @Sendable (Database) throws -> Void = { db in

@@ -203,6 +203,20 @@ package enum TombstoneTable {
         return db.changesCount > 0
     }
 
+    /// Releases a held deletion of a file that the server does not have. The file may belong to another account that no
+    /// longer shares it. Therefore this device removes the object only if the key is its own.
+    ///
+    /// - Returns: true if the deletion was held. It is not held any more if the file was inserted again.
+    @discardableResult
+    package static func acceptMissing(_ id: FileID, _ db: Database) throws -> Bool {
+        let sql = """
+            UPDATE lfs_tombstone SET removesObject = \(StateTable.isOurs("key")), \(released)
+            WHERE fileID = ?1 AND isHeld = 1
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [id])
+        return db.changesCount > 0
+    }
+
     /// Undoes a held deletion after the server has rejected it. The row is restored with its job and its pin. It gets a
     /// new `updateID`, through which readers find it. Changes that foreign keys made to rows of the host are not
     /// undone.

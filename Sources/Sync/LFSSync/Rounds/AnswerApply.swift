@@ -14,7 +14,7 @@ struct AnswerApply: Sendable {
             guard let sent = try Outbox.sent(result.sequence, db) else { continue }
             switch result.outcome {
             case .applied(let position):
-                if let id = deletedFile(sent) { try TombstoneTable.accept(id, removesObject: true, db) }
+                if let id = deletedFile(sent) { try accept(id, at: position, db) }
                 // A missing position means that the server had nothing to change. The row may already have arrived.
                 let isPast =
                     try position.map { try SyncCheckpoints.isPast($0, of: sent.table, tables: tables, db) } ?? true
@@ -40,6 +40,17 @@ struct AnswerApply: Sendable {
             }
             guard page.count == 500 else { return }
             last = page.last
+        }
+    }
+
+    /// Accepts the deletion of a file.
+    ///
+    /// - Parameter position: the position of the deletion, or nil if the server does not show the file to this account.
+    private func accept(_ id: FileID, at position: SyncPosition?, _ db: Database) throws {
+        if position == nil {
+            try TombstoneTable.acceptMissing(id, db)
+        } else {
+            try TombstoneTable.accept(id, removesObject: true, db)
         }
     }
 
