@@ -127,6 +127,22 @@ struct AlbumRightsTests {
         }
     }
 
+    @Test("A number cannot link a file that its sender does not see")
+    func numbered() async throws {
+        try await run { server, people in
+            let (ann, dan) = (people[0], people[3])
+            #expect(try await dan.file("42").isApplied)
+            #expect(try await ann.share("x", other: dan).isApplied)
+            let outcome = try await ann.device.put(
+                "AlbumFileV1", key: "x-42", values: ["albumID": .text("x"), "fileID": .integer(42)]
+            ).outcome
+            #expect(outcome.code == "invalid_request")
+            #expect(try await server.count("album_file") == 1)
+            try await ann.sync()
+            #expect(!ann.has("album/x").contains("File 42"))
+        }
+    }
+
     @Test("A link to a file of a non-member is sent only once its owner is a member")
     func outside() async throws {
         try await run { server, people in

@@ -128,12 +128,16 @@ struct RowAuthorization: Sendable {
     /// deleted must stay within one account. Otherwise an account could block the deletion of another account's rows.
     ///
     /// - Throws: ``WireFailure/Code/missing``, both for rows that do not exist and for rows that the session may not
-    ///   see.
+    ///   see. ``WireFailure/Code/invalidRequest`` for a value that is not a text.
     func requireParents(
         _ mutation: SyncMutation, in scope: String, session: SyncSession, _ db: any SQLConnection
     ) throws {
         for column in table.table.columns {
-            guard let parent = column.parent, let key = mutation.row.text(column.name) else { continue }
+            guard let parent = column.parent, let value = mutation.row[column.name], value != .null else { continue }
+            // The database would convert a number to the id of a row that was not checked.
+            guard case .text(let key) = value else {
+                throw WireFailure(.invalidRequest, message: "'\(column.name)' has to be the id of a row, a text.")
+            }
             if parent.table == table.name, key == mutation.key { continue }
             let found = try Self.visibleScope(of: key, in: parent.table, session, db)
             guard let found, found == scope || parent.onDelete != .noAction else {
