@@ -132,6 +132,17 @@ struct FileRuleTests {
         }
     }
 
+    @Test("An uploaded file whose checksum is a number is refused")
+    func checksum() async throws {
+        var options = SyncServiceOptions()
+        options.objectExists = { _ in false }
+        try await run(options: options) { server, phone, laptop, bob in
+            var values = row(key: "phone/2", status: "remote")
+            values["sha256"] = .integer(7)
+            #expect(try await phone.put("FileV1", key: "f2", values: values).outcome.code == "invalid_request")
+        }
+    }
+
     @Test("A storage that does not answer makes the device retry the whole request")
     func silent() async throws {
         struct Silence: Error {}

@@ -126,6 +126,19 @@ struct QuotaTests {
         }
     }
 
+    @Test(
+        "A file whose size is not a whole number is refused",
+        arguments: [SyncValue.real(1e12), .text("1000000000000")])
+    func converted(byteCount: SyncValue) async throws {
+        try await run(fileBytes: 100) { server, device in
+            var values = file("1", byteCount: 1)
+            values["byteCount"] = byteCount
+            #expect(try await device.put("FileV1", key: "f1", values: values).outcome.code == "invalid_request")
+            #expect(try await server.count("lfs_file") == 0)
+            #expect(try await usage(server).fileBytes == 0)
+        }
+    }
+
     @Test("The limits of one account do not change those of another one")
     func others() async throws {
         try await run(rows: 1) { server, device in

@@ -13,15 +13,22 @@ struct FileRules: Sendable {
     private static let content = ["byteCount", "sha256", "key", "createdAt"]
     private static let place = ["status", "url", "deviceID"]
 
-    /// Checks the row of a new file.
+    /// Checks the row of a new file. Columns convert values of another kind, which the checks of the object and of the
+    /// quota would miss.
     ///
-    /// - Throws: ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.
+    /// - Throws: ``WireFailure/Code/invalidRequest``, ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.
     func requireNew(_ mutation: SyncMutation, session: SyncSession, _ db: any SQLConnection) throws {
         guard let key = mutation.row.text("key"), let namespace = NamespaceTable.namespace(of: key) else {
             throw WireFailure(.invalidRequest, message: "A file's 'key' has to be a namespace, a slash, and a name.")
         }
         guard let status = mutation.row.text("status"), ["local", "remote"].contains(status) else {
             throw WireFailure(.invalidRequest, message: "A file's 'status' has to be 'local' or 'remote'.")
+        }
+        guard case .integer? = mutation.row["byteCount"] else {
+            throw WireFailure(.invalidRequest, message: "A file's 'byteCount' has to be a whole number.")
+        }
+        guard mutation.row.text("sha256") != nil else {
+            throw WireFailure(.invalidRequest, message: "A file's 'sha256' has to be a text.")
         }
         guard try NamespaceTable.claim(namespace, for: session, isMaker: status == "local", db) else {
             throw WireFailure(.forbidden, message: "The file's 'key' begins with the namespace of another account.")

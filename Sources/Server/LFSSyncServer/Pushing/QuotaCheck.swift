@@ -99,8 +99,12 @@ extension AccountUsage {
         for column in table.table.columns {
             most.rowBytes += column.kind.isNumber ? 8 : column.defaultValue.map(byteCount) ?? 0
         }
-        if table.name == SyncType.fileTable, case .integer(let count)? = mutation.row["byteCount"] {
-            most.fileBytes = min(max(count, 0), AccountLimit.largestValue)
+        guard table.name == SyncType.fileTable else { return most }
+        switch mutation.row["byteCount"] {
+        case nil, .null?: break
+        case .integer(let count)?: most.fileBytes = min(max(count, 0), AccountLimit.largestValue)
+        // The column may convert the value to any number.
+        case .real?, .text?, .blob?: most.fileBytes = AccountLimit.largestValue
         }
         return most
     }
