@@ -51,6 +51,29 @@ struct EndingTests {
         }
     }
 
+    @Test(
+        "Each failure that ends a stream early has its error, and earlier rows stay",
+        arguments: [
+            (#"{"code":"unauthorized","message":"x","isRetryable":false}"#, SyncError.Code.unauthorized),
+            (#"{"code":"unauthorized","message":"x","isRetryable":true}"#, .unavailable),
+            (#"{"code":"replaced","message":"x","isRetryable":false}"#, .cut),
+            (#"{"code":"replaced","message":"x","isRetryable":true,"retryAfter":10}"#, .cut),
+            (#"{"code":"server_error","message":"x","isRetryable":true,"retryAfter":30}"#, .unavailable),
+            (#"{"code":"gone","message":"x","isRetryable":false}"#, .unexpectedReply),
+        ])
+    func failed(data: String, code: SyncError.Code) async throws {
+        let row = LineServer.row("RecipeV1", number: 1, id: "r1", data: #""title":"Soup""#)
+        let server = LineServer(scripts: [[row, #"{"type":"SyncErrorV1","data":\#(data)}"#]])
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let client = try await server.client(device.database)
+            let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+            #expect(error?.code == code)
+            #expect(error?.isRetryable == [.unavailable, .cut].contains(code))
+            #expect(try await device.rows("SELECT id, title FROM recipe") == ["r1|Soup"])
+        }
+    }
+
     @Test("A batch that fails before its commit arrives again as a whole")
     func failedBatch() async throws {
         try await TestSync.run { sync in

@@ -108,7 +108,9 @@ public struct SyncStream: AsyncSequence, Sendable {
         private func ended() -> SyncStreamFailure? {
             switch source.ticket.end {
             case .replaced:
-                SyncStreamFailure("replaced", message: "Another stream of this session started.", isRetryable: false)
+                // The delay keeps two processes of one device from ending each other's streams all the time.
+                SyncStreamFailure(
+                    "replaced", message: "Another stream of this session started.", isRetryable: true, retryAfter: 10)
             case .stopped:
                 SyncStreamFailure("shutting_down", message: "The server is stopping.", isRetryable: true, retryAfter: 5)
             case .left:

@@ -131,11 +131,7 @@ struct PullRound: Sendable {
                 let outcome = try await apply(batch, of: feed.own, batches: &batches)
                 feed.taken()
                 total.add(outcome)
-                if let failure = batch.lazy.compactMap(\.failure).last {
-                    throw SyncError(
-                        failure.isRetryable ? .unavailable : .unexpectedReply, message: failure.message,
-                        retryAfter: failure.retryAfter)
-                }
+                if let failure = batch.lazy.compactMap(\.failure).last { throw SyncError(endOfStream: failure) }
                 try await onBatch(outcome)
             }
             // Cancellation ends the stream of batches, even if more would follow.
@@ -211,6 +207,26 @@ struct PullRound: Sendable {
         repeat {
             cursor = try await runner.write { [cursor] in try sweep.step(cursor, $0) }
         } while cursor != nil
+    }
+}
+
+extension SyncError {
+    /// Creates the error for a stream that the server has ended early.
+    fileprivate init(endOfStream failure: SyncStreamFailure) {
+        switch failure.code {
+        case "unauthorized" where !failure.isRetryable:
+            self.init(.unauthorized, message: "The session has ended. Sign in again.")
+        case "replaced":
+            // Older servers report this failure as final.
+            self.init(
+                .cut,
+                message: "Another sync with this session has started since. The received rows are kept. Try again.",
+                retryAfter: failure.retryAfter)
+        default:
+            self.init(
+                failure.isRetryable ? .unavailable : .unexpectedReply, message: failure.message,
+                retryAfter: failure.retryAfter)
+        }
     }
 }
 
