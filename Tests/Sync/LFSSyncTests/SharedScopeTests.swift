@@ -213,6 +213,41 @@ struct SharedScopeTests {
         }
     }
 
+    @Test("An owner's deletion of an editor's link arrives even after a lost reply", arguments: [false, true])
+    func lateLink(isReset: Bool) async throws {
+        try await run { sync in
+            let (a, b) = (try await person("a", sync: sync), try await person("b", sync: sync))
+            let other = try await person("b", sync: sync, device: "other")
+            try await a.device.execute("INSERT INTO album VALUES ('x', 'Sea')")
+            try await a.share("x", other: b, role: "editor")
+            try await a.device.sync()
+            for person in [b, other] { try await person.device.sync() }
+            let file = try await b.file(1)
+            try await b.link("x", file: file)
+            b.device.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/push" }
+            await #expect(throws: SyncError.self) { try await b.device.sync() }
+            // The change of the other device is newer than the link, and arrives before the repeated reply.
+            try await other.device.sync()
+            try await other.device.execute("INSERT INTO album VALUES ('y', 'Hills')")
+            try await other.link("y", file: file)
+            try await other.device.sync()
+            if isReset { try await sync.execute("UPDATE sync_session SET resetReason = 'operator'") }
+            b.device.transport.faults.withLock { $0.refusesPushes = true }
+            await #expect(throws: SyncError.self) { try await b.device.sync() }
+            b.device.transport.faults.withLock { $0.refusesPushes = false }
+            #expect(try await b.device.sync().parked == 0)
+            #expect(
+                try await b.device.rows("SELECT scope FROM lfs_sync_member WHERE tableName = 'album_file'")
+                    == ["album/x"])
+            #expect(try await b.device.rows("SELECT * FROM lfs_sync_outbox") == [])
+            try await a.device.sync()
+            try await a.device.execute("DELETE FROM album_file")
+            try await a.device.sync()
+            try await b.device.sync()
+            #expect(try await b.has("album_file") == ["y-\(file)"])
+        }
+    }
+
     @Test("A shared scope is resynced when its deletions were pruned")
     func retention() async throws {
         try await run { sync in

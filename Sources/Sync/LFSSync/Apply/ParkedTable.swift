@@ -70,6 +70,15 @@ enum ParkedTable {
             + "WHERE p.tableName = '\(table)' AND p.scope = \(scope) AND p.key = \(key))"
     }
 
+    /// Returns true if another account's version of a row is parked.
+    static func containsForeign(_ table: String, key: String, _ db: Database) throws -> Bool {
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM lfs_sync_parked
+                WHERE tableName = ? AND key = ? AND scope <> (SELECT account FROM lfs_sync_state))
+            """
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table, key]) == true
+    }
+
     static func remove(_ table: String, scope: String, key: String, _ db: Database) throws {
         let sql = "DELETE FROM lfs_sync_parked WHERE tableName = ? AND scope = ? AND key = ?"
         try db.cachedStatement(sql: sql).execute(arguments: [table, scope, key])

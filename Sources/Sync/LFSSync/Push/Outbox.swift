@@ -23,6 +23,8 @@ enum Outbox {
         let operation: SyncMutation.Operation?
         /// The incoming change of the row that arrived in the meantime, or nil.
         let came: IncomingChange?
+        /// True if the server may have had the row before the change.
+        var isKnown = false
     }
 
     // MARK: Before sending
@@ -234,7 +236,7 @@ enum Outbox {
 
     /// Returns the change that was sent under a number, or nil if it was answered before.
     static func sent(_ sequence: Int64, _ db: Database) throws -> Sent? {
-        let sql = "SELECT tableName, key, operation, came FROM lfs_sync_outbox WHERE \(unanswered)"
+        let sql = "SELECT tableName, key, operation, came, isKnown FROM lfs_sync_outbox WHERE \(unanswered)"
         guard let row = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]) else { return nil }
         guard let key = String.fromDatabaseValue(row[1]) else {
             // Another program has written the key. The entry belongs to no row, and would be sent again forever.
@@ -243,7 +245,7 @@ enum Outbox {
         }
         return Sent(
             table: row[0], key: key, operation: SyncMutation.Operation(rawValue: row[2]),
-            came: try (row[3] as String?).map { try IncomingChange($0) })
+            came: try (row[3] as String?).map { try IncomingChange($0) }, isKnown: row[4])
     }
 
     /// Records that the server has applied a change.

@@ -16,8 +16,7 @@ struct AnswerApply: Sendable {
             case .applied(let position):
                 if let id = deletedFile(sent) { try accept(id, at: position, db) }
                 // A missing position means that the server had nothing to change. The row may already have arrived.
-                let isPast =
-                    try position.map { try SyncCheckpoints.isPast($0, of: sent.table, tables: tables, db) } ?? true
+                let isPast = try position.map { try hasArrived(sent, at: $0, db) } ?? true
                 try Outbox.applied(result.sequence, at: isPast ? nil : position, db)
                 // The stream does not send again what the pending change has hidden until now.
                 if isPast, position != nil { try settle(sent, row: nil, db) }
@@ -41,6 +40,19 @@ struct AnswerApply: Sendable {
             guard page.count == 500 else { return }
             last = page.last
         }
+    }
+
+    /// Returns true if the stream has already brought a row at the position of its change, and will not bring it again.
+    ///
+    /// A new row in another account's container has a position of another scope, which the checkpoint of the account's
+    /// own rows does not reach. The entry of such a row stays until the row arrives. Without it, the row would count as
+    /// an own one. An own row that has arrived is in the entry as an incoming change.
+    private func hasArrived(_ sent: Outbox.Sent, at position: SyncPosition, _ db: Database) throws -> Bool {
+        if sent.operation == .put, sent.came == nil {
+            if !sent.isKnown { return false }
+            if try ParkedTable.containsForeign(sent.table, key: sent.key, db) { return false }
+        }
+        return try SyncCheckpoints.isPast(position, of: sent.table, tables: tables, db)
     }
 
     /// Accepts the deletion of a file.
