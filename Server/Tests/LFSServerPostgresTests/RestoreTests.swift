@@ -39,10 +39,10 @@ struct RestoreTests {
             let service = try await SyncService(database, schema: TestServer.schema)
             #expect(try await TestServer(database: database, service: service).count("recipe") == 1)
             // The reader's own batch shows the gap before anything else does.
-            #expect(try await Self.line(reader, service: service)?.contains("\"history\"") == true)
+            #expect(try await Self.line(reader, service: service)?.contains("\"reason\":\"history\"") == true)
             #expect(try await Self.line(idle, service: service)?.contains("SyncResetV1") == false)
             #expect(try await service.compareHistory(with: last).wasRestored)
-            #expect(try await Self.line(idle, service: service)?.contains("\"history\"") == true)
+            #expect(try await Self.line(idle, service: service)?.contains("\"reason\":\"history\"") == true)
             await database.close()
         }
     }
@@ -66,7 +66,7 @@ struct RestoreTests {
                 let found = try await service.compareHistory(with: nil)
                 #expect(found.wasRestored)
                 #expect(try await !service.compareHistory(with: found.mark).wasRestored)
-                #expect(try await Self.line(device, service: service)?.contains("\"history\"") == true)
+                #expect(try await Self.line(device, service: service)?.contains("\"reason\":\"history\"") == true)
                 await database.close()
             }
         }

@@ -371,7 +371,7 @@ public final class SyncService: Sendable {
             do {
                 try CheckpointTable.apply(batch, of: session, types: types, isClaim: isClaim, at: now, db)
             } catch let failure as AckFailure {
-                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
+                try SessionTable.require(failure.resetReason, of: session.id, db)
             }
             return try SessionTable.session(ofToken: token, at: now, db) ?? session
         }

@@ -28,7 +28,9 @@ struct GoldenLineTests {
                     "image": .blob([0, 255]), "note": .text("n"),
                 ])
             try await device.put("RecipeV2", key: "r2", values: ["title": .text("")])
-            let end = #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/#||1","data":{"scopes":1}}"#
+            let end =
+                #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/#||1","#
+                + ##""data":{"scopes":1,"history":"#"}}"##
             #expect(
                 try await lines(device, types: ["RecipeV2"]) == [
                     #"{"type":"RecipeV2","ack":"RecipeV2|account/#|#|1","data":{"id":"r1","#
@@ -89,7 +91,8 @@ struct GoldenLineTests {
                     #"{"type":"SyncAckV1","ack":"AlbumV1|account/#||1","data":{"isFull":true}}"#,
                     #"{"type":"AlbumV1","scope":"album/x","ack":"AlbumV1|album/x|#|1","data":{"id":"x","title":"x"}}"#,
                     #"{"type":"SyncAckV1","scope":"album/x","ack":"AlbumV1|album/x|#|1","data":{"isFull":true}}"#,
-                    #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/#||1","data":{"scopes":2}}"#,
+                    #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/#||1","#
+                        + ##""data":{"scopes":2,"history":"#"}}"##,
                 ])
             try await bob.sync()
             try await server.execute("UPDATE sync_scope SET prunedThrough = 'ffffffff-ffff-7fff-bfff-ffffffffffff'")
@@ -131,11 +134,13 @@ struct GoldenLineTests {
         let type = try #require(SyncType("RecipeV2"))
         let older = try #require(SyncType("RecipeV1"))
         var request = SyncStreamRequest(types: [[type, older]])
-        request.acks = SyncAckBatch(number: 41, id: "b", tokens: [token], account: SyncScope("account/me"))
+        request.acks = SyncAckBatch(
+            number: 41, id: "b", tokens: [token], account: SyncScope("account/me"), history: "h")
         request.resets = true
         request.isLive = true
         request.account = SyncScope("account/me")
-        let batch = #"{"account":"account/me","acks":["RecipeV2|account/me|\#(position)|3"],"batch":41,"id":"b"}"#
+        let batch =
+            #"{"account":"account/me","acks":["RecipeV2|account/me|\#(position)|3"],"batch":41,"history":"h","id":"b"}"#
         let text =
             #"{"account":"account/me","acks":\#(batch),"live":true,"protocol":1,"reset":true,"#
             + #""types":["RecipeV2|RecipeV1"]}"#

@@ -124,7 +124,7 @@ final class Person {
                 for scope in reset.scopes ?? [] { marks[.init(type, scope: scope)] = [] }
             }
             return token
-        case .complete(let token):
+        case .complete(let token, _):
             // These places received and acknowledged their last row earlier.
             for place in marks.keys { sweep(place) }
             return token

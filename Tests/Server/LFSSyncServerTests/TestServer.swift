@@ -142,7 +142,7 @@ final class TestDevice {
                 delivery.items.append("-\(token.place.type.name) \(key)")
                 delivery.tokens.append(token)
             case .reached(let token, _): delivery.tokens.append(token)
-            case .complete(let token), .scopeDeleted(let token), .reset(_, let token):
+            case .complete(let token, _), .scopeDeleted(let token), .reset(_, let token):
                 delivery.controls.append(type)
                 delivery.tokens.append(token)
             case .failure, .heartbeat, .unknown: delivery.controls.append(type)

@@ -116,6 +116,55 @@ struct ResetTests {
         }
     }
 
+    /// Makes a client with a new session for a device whose session the server has removed.
+    private func signInAgain(_ device: TestSync.Device, sync: TestSync) async throws -> TestSync.Device {
+        #expect(try await sync.service.endSession(token: device.token))
+        let token = try await sync.service.addSession(account: "ann", device: "again")
+        let client = try await TestSync.client(device.database, transport: device.transport, token: token)
+        return TestSync.Device(database: device.database, client: client, transport: device.transport, token: token)
+    }
+
+    @Test("A device that signs in again does not restore rows that others have deleted")
+    func signIn() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup'), ('r2', 'Stew')")
+            for device in [one, two] { try await device.sync() }
+            try await two.execute("DELETE FROM recipe WHERE id = 'r2'")
+            try await two.sync()
+            // The device was away for longer than the server remembers deletions.
+            try await sync.execute("DELETE FROM sync_tombstone")
+            let again = try await signInAgain(one, sync: sync)
+            // The server has ordered the reset already when the device requests the stream again.
+            again.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/stream" }
+            await #expect(throws: SyncError.self) { try await again.sync() }
+            for _ in 0..<2 { for device in [again, two] { try await device.sync() } }
+            for device in [again, two] {
+                #expect(try await device.rows(Self.titles) == ["r1|Soup"])
+                #expect(try await device.sync() == SyncReport())
+            }
+        }
+    }
+
+    @Test("A device that signs in again at a restored server sends the rows that it lacks")
+    func signInAfterRestore() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup'), ('r2', 'Stew')")
+            for device in [one, two] { try await device.sync() }
+            try await two.execute("DELETE FROM recipe WHERE id = 'r2'")
+            try await two.sync()
+            try await sync.execute(
+                "DELETE FROM sync_tombstone; UPDATE sync_state SET historyID = 'restored'")
+            let again = try await signInAgain(one, sync: sync)
+            for _ in 0..<2 { for device in [again, two] { try await device.sync() } }
+            for device in [again, two] {
+                #expect(try await device.rows(Self.titles) == ["r1|Soup", "r2|Stew"])
+                #expect(try await device.sync() == SyncReport())
+            }
+        }
+    }
+
     @Test("A device restored from a backup converges with changes made since")
     func olderCopy() async throws {
         try await TestSync.run { sync in

@@ -17,11 +17,13 @@ enum CheckpointTable {
         if session.has(batch) { return }
         // A device that has started over continues with its own batch number.
         let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
+        // A new session lacks the batches of an earlier session, even if this database has lost nothing.
+        let gap = session.isNew && batch.history == session.historyID ? AckFailure.newSession : .newerDevice
         guard begins || batch.number > session.lastBatch else { throw AckFailure.olderCopy }
-        guard begins || batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
+        guard begins || batch.number == session.lastBatch + 1 else { throw gap }
         // The device has sent the batch before, with tokens, or has another previous batch than the server.
-        guard begins || !(isClaim && batch.tokens.isEmpty) else { throw AckFailure.newerDevice }
-        guard begins || batch.after.map({ $0 == session.lastBatchID }) ?? true else { throw AckFailure.newerDevice }
+        guard begins || !(isClaim && batch.tokens.isEmpty) else { throw gap }
+        guard begins || batch.after.map({ $0 == session.lastBatchID }) ?? true else { throw gap }
         // Departures come first. Other tokens of a left scope are from the time after the departure.
         let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
         for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })
@@ -202,4 +204,16 @@ enum AckFailure: Error, Sendable {
     case olderCopy
     /// The server's database is an older copy: it lacks a batch.
     case newerDevice
+    /// The device has signed in again since it received the rows of the server's current history. It must not send what
+    /// the server lacks, because other devices have deleted those rows.
+    case newSession
+
+    /// The reason of the reset that the session needs.
+    var resetReason: SyncReset.Reason {
+        switch self {
+        case .olderCopy: .copy
+        case .newerDevice: .history
+        case .newSession: .requested
+        }
+    }
 }

@@ -18,9 +18,14 @@ struct SyncSession: Sendable, Hashable {
     /// The time after the last use at which the session expires, in milliseconds. Nil if it does not.
     var idleTime: Int64?
     var rights = SyncSessionRights()
+    /// The identity of the history of the store when the session began or last started over.
+    var historyID = ""
 
     /// The scope of the account's own rows.
     var own: SyncScope { .account(account) }
+
+    /// True if the session has received no batch of acks, and the store is not known to be an older copy.
+    var isNew: Bool { lastBatch == 0 && lastBatchID.isEmpty && resetReason != .history }
 
     /// Returns true if a batch of acks is the last one that was received.
     func has(_ batch: SyncAckBatch) -> Bool {
@@ -98,10 +103,10 @@ enum SessionTable {
         var usage = AccountUsage()
         var limits = OwnLimits()
         let session = try session(statement + db.dialect.forPush, token: token, at: now, db) { row in
-            head = try row.text(12) ?? ""
-            hasRefusal = try row.integer(13) == 1
-            usage = try AccountUsage(row, from: 14)
-            limits = try OwnLimits(row, from: 17)
+            head = try row.text(13) ?? ""
+            hasRefusal = try row.integer(14) == 1
+            usage = try AccountUsage(row, from: 15)
+            limits = try OwnLimits(row, from: 18)
         }
         return session.map {
             HeldSession(session: $0, head: head, hasRefusal: hasRefusal, usage: usage, limits: limits)
@@ -110,7 +115,8 @@ enum SessionTable {
 
     private static let columns = """
         s.id, s.accountID, s.epoch, s.resetReason, s.lastBatch, s.lastBatchID, s.lastSequence,
-                s.historyID <> t.historyID, s.seenAt, s.idleTime, s.isReadOnly, s.types
+                s.historyID <> t.historyID, s.seenAt, s.idleTime, s.isReadOnly, s.types,
+                s.historyID
         """
     private static let source = "FROM sync_session s JOIN sync_state t ON t.id = 1"
     private static let isOpen = "s.tokenHash = ?1 AND (s.expiresAt IS NULL OR s.expiresAt > ?2)"
@@ -131,7 +137,8 @@ enum SessionTable {
             found = SyncSession(
                 id: id, account: account, epoch: epoch, resetReason: reason, lastBatch: lastBatch,
                 lastBatchID: lastBatchID, lastSequence: lastSequence, seenAt: seenAt, idleTime: try row.integer(9),
-                rights: SyncSessionRights(isReadOnly: try row.integer(10) != 0, types: try row.text(11)))
+                rights: SyncSessionRights(isReadOnly: try row.integer(10) != 0, types: try row.text(11)),
+                historyID: try row.text(12) ?? "")
             try more(row)
             return false
         }

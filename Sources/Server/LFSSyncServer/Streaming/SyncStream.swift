@@ -211,9 +211,11 @@ struct ControlLines: Sendable {
     }
 
     func complete(_ scopeCount: Int, to bytes: inout [UInt8]) {
-        write(
-            "{\"type\":\"\(SyncLine.Name.complete)\",\"ack\":\"\(token(SyncLine.Name.complete, scope: session.own))\","
-                + "\"data\":{\"scopes\":\(scopeCount)}}", to: &bytes)
+        bytes += "{\"type\":\"\(SyncLine.Name.complete)\",".utf8
+        bytes += "\"ack\":\"\(token(SyncLine.Name.complete, scope: session.own))\",".utf8
+        bytes += "\"data\":{\"scopes\":\(scopeCount),\"history\":".utf8
+        SyncValue.write(session.historyID, to: &bytes)
+        bytes += "}}\n".utf8
     }
 
     func scopeDeleted(_ scope: SyncScope, to bytes: inout [UInt8]) {

@@ -165,8 +165,9 @@ struct BatchApply: Sendable {
             work.progress.note(token)
             try FullResyncTable.end(token.place, db)
         case .scopeDeleted(let token): try leave(token, work: &work, outcome: &outcome, db)
-        case .complete:
+        case .complete(_, let history):
             try FullResyncTable.endAll(db)
+            try SyncCheckpoints.note(history: history, db)
             outcome.isComplete = true
         case .reset(let reset, let token):
             if reset.types == nil, reset.scopes == nil {

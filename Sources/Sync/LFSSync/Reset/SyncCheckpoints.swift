@@ -23,6 +23,15 @@ enum SyncCheckpoints {
         ])
     }
 
+    /// Stores the identity of the server's history, from which all available changes have arrived.
+    ///
+    /// - Parameter history: the identity, or nil from an older server.
+    static func note(history: String?, _ db: Database) throws {
+        guard let history else { return }
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET history = ?1 WHERE history IS NOT ?1").execute(
+            arguments: [history])
+    }
+
     /// A stream's knowledge of other streams on this database, in this process or another one.
     struct Turn: Sendable {
         fileprivate var count: Int64
@@ -119,7 +128,10 @@ enum SyncCheckpoints {
             if let own = try ownScope(db) { try Outbox.seeApplied(of: own, db) }
         }
         try db.cachedStatement(sql: "DELETE FROM lfs_sync_checkpoint").execute()
-        let begun = "UPDATE lfs_sync_state SET ackBatch = NULL, isToReset = 0, keepsAll = max(keepsAll, ?)"
+        let begun = """
+            UPDATE lfs_sync_state SET ackBatch = NULL, isToReset = 0, keepsAll = max(keepsAll, ?1),
+                history = CASE WHEN ?1 THEN NULL ELSE history END
+            """
         try db.cachedStatement(sql: begun).execute(arguments: [keepsAll])
         try FullResyncTable.removeAll(db)
         try Outbox.thaw(db)
@@ -157,15 +169,17 @@ enum SyncCheckpoints {
     /// Returns the batch to send: the one that is being sent, or a new one with tokens that are not acknowledged yet.
     static func batch(_ db: Database) throws -> SyncAckBatch? {
         let state = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT batch, ackBatch, lastAckBatch, account FROM lfs_sync_state"))
+            db.cachedStatement(sql: "SELECT batch, ackBatch, lastAckBatch, account, history FROM lfs_sync_state"))
         guard let state else { return nil }
         let own = (state["account"] as String?).flatMap { SyncScope($0) }
         let number: Int64 = state["batch"]
         let after: String? = state["lastAckBatch"]
+        let history = history(state)
         if let kept: String = state["ackBatch"] {
             let lines = kept.split(separator: "\n").map(String.init)
             let tokens = lines.dropFirst().compactMap { SyncToken($0) }
-            return SyncAckBatch(number: number, id: lines.first ?? "", tokens: tokens, after: after, account: own)
+            return SyncAckBatch(
+                number: number, id: lines.first ?? "", tokens: tokens, after: after, account: own, history: history)
         }
         let tokens = try open(db)
         guard !tokens.isEmpty else { return nil }
@@ -173,7 +187,12 @@ enum SyncCheckpoints {
         try db.cachedStatement(sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?").execute(arguments: [
             ([id] + tokens.map(\.description)).joined(separator: "\n")
         ])
-        return SyncAckBatch(number: number + 1, id: id, tokens: tokens, after: after, account: own)
+        return SyncAckBatch(number: number + 1, id: id, tokens: tokens, after: after, account: own, history: history)
+    }
+
+    /// Returns the stored identity of the server's history, or nil for one that no server accepts.
+    private static func history(_ state: Row) -> String? {
+        (state["history"] as String?).flatMap { SyncAckBatch.isID($0) ? $0 : nil }
     }
 
     /// Returns the first tokens that are not acknowledged yet.
@@ -205,9 +224,9 @@ enum SyncCheckpoints {
     /// either database.
     static func last(_ db: Database) throws -> SyncAckBatch {
         let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT batch, lastAckBatch FROM lfs_sync_state WHERE ackBatch IS NULL"))
+            db.cachedStatement(sql: "SELECT batch, lastAckBatch, history FROM lfs_sync_state WHERE ackBatch IS NULL"))
         guard let row, let id: String = row[1] else { return SyncAckBatch(number: 0, id: "none", tokens: []) }
-        return SyncAckBatch(number: row[0], id: id, tokens: [])
+        return SyncAckBatch(number: row[0], id: id, tokens: [], history: history(row))
     }
 
     /// Records that the server has received a batch.

@@ -16,6 +16,7 @@ extension DatabaseMigrator {
             try db.execute(sql: SyncTables.versions)
             try SyncTables.reinstall(db)
         }
+        registerMigration("lfs.sync.v4") { try $0.execute(sql: SyncTables.history) }
     }
 }
 
@@ -31,6 +32,18 @@ enum SyncTables {
             }
         }
     }
+
+    /// The additions of version 4.
+    static let history = """
+        -- The identity of the server's history at the last complete stream. NULL if it is not known. After a new
+        -- sign-in, it shows that the server has lost nothing.
+        ALTER TABLE lfs_sync_state ADD COLUMN history TEXT CHECK (history IS NULL OR typeof(history) = 'text');
+
+        CREATE TRIGGER lfs_sync_reset_history AFTER UPDATE OF isResetting ON lfs_state WHEN NEW.isResetting = 1
+        BEGIN
+            UPDATE lfs_sync_state SET history = NULL;
+        END;
+        """
 
     /// The additions of version 3.
     static let versions = """

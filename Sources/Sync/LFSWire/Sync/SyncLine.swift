@@ -12,7 +12,9 @@ package enum SyncLine: Hashable, Sendable {
     case scopeDeleted(SyncToken)
     /// The regular end: everything that existed when the stream started was sent. Only a reset or a failure can end a
     /// stream instead.
-    case complete(SyncToken)
+    ///
+    /// - Parameter history: the identity of the history of the server's database, or nil from an older server.
+    case complete(SyncToken, history: String?)
     case reset(SyncReset, SyncToken)
     case failure(SyncStreamFailure)
     case heartbeat
@@ -105,7 +107,7 @@ extension SyncLine {
     /// The scope of the account's own rows, if the line is about everything that the account has.
     package var ownScope: SyncScope? {
         switch self {
-        case .complete(let token): token.place.scope
+        case .complete(let token, _): token.place.scope
         case .reset(let reset, let token) where reset.types == nil && reset.scopes == nil: token.place.scope
         default: nil
         }
@@ -132,7 +134,8 @@ extension SyncLine {
         switch type {
         case Name.heartbeat: self = .heartbeat
         case Name.failure: self = .failure(try SyncStreamFailure(members.data))
-        case Name.complete: self = .complete(try Self.token(members))
+        case Name.complete:
+            self = .complete(try Self.token(members), history: try Self.history(members.data))
         case Name.scopeDeleted: self = .scopeDeleted(try Self.token(members))
         case Name.reset: self = .reset(try SyncReset(members.data), try Self.token(members))
         case Name.reached:
@@ -168,6 +171,17 @@ extension SyncLine {
         guard let data else { throw WireFailure(.invalidRequest, message: "A line has no 'data'.") }
         var scanner = JSONScanner(data)
         return try SyncRow(&scanner)
+    }
+
+    /// Reads the identity of the server's history. Returns nil for one that an ack could not contain.
+    private static func history(_ data: UnsafeRawBufferPointer?) throws -> String? {
+        guard let data else { return nil }
+        var history: String?
+        var scanner = JSONScanner(data)
+        try scanner.object { scanner, name in
+            if name == "history" { history = try scanner.text() } else { try scanner.skip() }
+        }
+        return history.flatMap { SyncAckBatch.isID($0) ? $0 : nil }
     }
 
     private static func token(_ members: Members) throws(WireFailure) -> SyncToken {

@@ -78,18 +78,26 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
     /// The account that owns the rows on the device, or nil before the device knows it. The server refuses a session of
     /// another account.
     package var account: SyncScope?
+    /// The identity of the server's history at the last complete stream. Nil before the device knows it, and from a
+    /// device that does not send it.
+    package var history: String?
 
     package init(
-        number: Int64, id: String, tokens: [SyncToken], after: String? = nil, account: SyncScope? = nil
+        number: Int64, id: String, tokens: [SyncToken], after: String? = nil, account: SyncScope? = nil,
+        history: String? = nil
     ) {
         self.after = after
         self.number = number
         self.id = id
         self.tokens = tokens
         self.account = account
+        self.history = history
     }
 
-    private enum Keys: String, CodingKey { case batch, id, acks, after, account }
+    /// Returns true for the identity of a batch or of a history.
+    package static func isID(_ text: String) -> Bool { !text.isEmpty && WireFormat.isPlain(text, limit: 64) }
+
+    private enum Keys: String, CodingKey { case batch, id, acks, after, account, history }
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, keys: Keys.self)
@@ -97,9 +105,8 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
             throw WireFailure(.invalidRequest, message: "'batch' is missing: a number of at least 0.")
         }
         self.number = number
-        id = try fields.required(.id, rule: "1 to 64 visible ASCII characters") {
-            !$0.isEmpty && WireFormat.isPlain($0, limit: 64)
-        }
+        let rule = "1 to 64 visible ASCII characters"
+        id = try fields.required(.id, rule: rule) { Self.isID($0) }
         let texts = try fields.required(.acks, as: [String].self, rule: "a list of at most \(Self.limit) tokens") {
             $0.count <= Self.limit
         }
@@ -109,9 +116,8 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
             }
             return token
         }
-        after = try fields.optional(.after, rule: "1 to 64 visible ASCII characters") {
-            !$0.isEmpty && WireFormat.isPlain($0, limit: 64)
-        }
+        after = try fields.optional(.after, rule: rule) { Self.isID($0) }
+        history = try fields.optional(.history, rule: rule) { Self.isID($0) }
         account = try SyncScope.account(in: try fields.optional(.account, rule: SyncScope.expected))
     }
 
@@ -122,5 +128,6 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
         try container.encode(tokens.map(\.description), forKey: .acks)
         try container.encodeIfPresent(after, forKey: .after)
         try container.encodeIfPresent(account?.description, forKey: .account)
+        try container.encodeIfPresent(history, forKey: .history)
     }
 }
