@@ -27,6 +27,9 @@ extension SyncService {
                     return try pushing.apply(
                         mutations, of: held, isPlain: isPlain, within: PushBudget(clock), db)
                 }
+            } catch let failure as WireFailure where failure.code == .outOfStep {
+                try await requireHistory(mutations, token: token, at: now)
+                throw failure
             } catch is NotPlain {
                 isPlain = false
             } catch let failure as PushTooSlow {
@@ -37,6 +40,21 @@ extension SyncService {
                 }
                 mutations = mutations.prefix(failure.count)
             }
+        }
+    }
+
+    /// Makes a session start over if a gap before its mutations shows that the store is an older copy. A device numbers
+    /// its mutations without gaps. Rows that it has pushed may therefore be missing, and it must keep them.
+    ///
+    /// A new session has no earlier mutations, so the numbers of an earlier session look like a gap. After a reset, any
+    /// number may be the next.
+    private func requireHistory(_ mutations: ArraySlice<SyncMutation>, token: String, at now: Int64) async throws {
+        guard let first = mutations.first?.sequence else { return }
+        try await database.write { db in
+            guard let session = try SessionTable.session(ofToken: token, at: now, changing: true, db),
+                session.lastBatch > 0, session.lastSequence >= 0, first > session.lastSequence + 1
+            else { return }
+            try SessionTable.require(.history, of: session.id, db)
         }
     }
 }
