@@ -166,7 +166,9 @@ struct BatchApply: Sendable {
             try FullResyncTable.end(token.place, db)
         case .scopeDeleted(let token): try leave(token, work: &work, outcome: &outcome, db)
         case .complete(_, let history):
+            try beginMissing(work: &work, db)
             try FullResyncTable.endAll(db)
+            try SyncCheckpoints.endKeeping(db)
             try SyncCheckpoints.note(history: history, db)
             outcome.isComplete = true
         case .reset(let reset, let token):
@@ -180,6 +182,21 @@ struct BatchApply: Sendable {
                 try SyncCheckpoints.forget(reset.types, scopes: reset.scopes, db)
             }
         case .failure, .heartbeat, .unknown: break
+        }
+    }
+
+    /// Begins the full resyncs of the account's own rows for which the stream had no line, because the server has an
+    /// older state than this device and nothing to send. The device then sends the rows that the server lacks.
+    private func beginMissing(work: inout Context, _ db: Database) throws {
+        guard let own = work.own, try SyncCheckpoints.keepsAll(db) else { return }
+        try work.progress.write(db)
+        work.progress = Progress()
+        for table in tables {
+            let places = table.types.map { SyncToken.Place($0, scope: own) }
+            guard let place = places.first, try !places.contains(where: { try SyncCheckpoints.contains($0, db) }) else {
+                continue
+            }
+            try FullResyncTable.begin(place, table: table, db)
         }
     }
 

@@ -27,8 +27,7 @@ struct StaleRowRemoval: Sendable {
         let isOwn = cursor.scope.description == row?["account"] as String?
         let keeps: Bool = row?["keepsAll"] ?? false
         guard let table = tables.first(where: { $0.name == cursor.table }) else {
-            try FullResyncTable.remove(cursor.table, scope: cursor.scope, db)
-            return try next(db)
+            return try end(cursor, db)
         }
         let keys =
             try isOwn
@@ -62,12 +61,17 @@ struct StaleRowRemoval: Sendable {
             cursor.after = last
             return cursor
         }
-        try FullResyncTable.remove(table.name, scope: cursor.scope, db)
-        guard let next = try next(db) else {
-            try db.cachedStatement(sql: "UPDATE lfs_sync_state SET keepsAll = 0").execute()
-            return nil
-        }
-        return next
+        return try end(cursor, db)
+    }
+
+    /// Removes a full resync whose old rows were processed.
+    ///
+    /// - Returns: the start of the next one, or nil after the last one.
+    private func end(_ cursor: Cursor, _ db: Database) throws -> Cursor? {
+        try FullResyncTable.remove(cursor.table, scope: cursor.scope, db)
+        if let next = try next(db) { return next }
+        try SyncCheckpoints.endKeeping(db)
+        return nil
     }
 
     private func next(_ db: Database) throws -> Cursor? {

@@ -45,9 +45,13 @@ enum FullResyncTable {
         try db.cachedStatement(sql: "UPDATE lfs_sync_pass SET isDone = 1 WHERE isDone = 0").execute()
     }
 
-    /// Returns true if the end of a full resync is still to come.
+    /// Returns true if the end of a full resync is still to come. If the server is older than this device, full resyncs
+    /// for which nothing has arrived begin at the end of the stream.
     static func isAnyUnderWay(_ db: Database) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_pass WHERE isDone = 0)"
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM lfs_sync_pass WHERE isDone = 0)
+                OR EXISTS (SELECT 1 FROM lfs_sync_state WHERE keepsAll = 1)
+            """
         return try Bool.fetchOne(db.cachedStatement(sql: sql)) == true
     }
 

@@ -138,6 +138,21 @@ enum SyncCheckpoints {
         try note(token, db)
     }
 
+    /// Returns true if the current full resyncs delete no rows.
+    static func keepsAll(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT keepsAll FROM lfs_sync_state")) ?? false
+    }
+
+    /// Lets later full resyncs delete rows again, once all current ones have been processed.
+    static func endKeeping(_ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE lfs_sync_state SET keepsAll = 0
+                WHERE keepsAll = 1 AND NOT EXISTS (SELECT 1 FROM lfs_sync_pass)
+                """
+        ).execute()
+    }
+
     /// Returns true if the next sync must be a full resync.
     static func isToReset(_ db: Database) throws -> Bool {
         try Bool.fetchOne(db.cachedStatement(sql: "SELECT isToReset FROM lfs_sync_state")) ?? false
