@@ -137,8 +137,7 @@ struct FileRuleTests {
         var options = SyncServiceOptions()
         options.objectExists = { _ in false }
         try await run(options: options) { server, phone, laptop, bob in
-            var values = row(key: "phone/2", status: "remote")
-            values["sha256"] = .integer(7)
+            let values = row(key: "phone/2", status: "remote").merging(["sha256": .integer(7)]) { $1 }
             #expect(try await phone.put("FileV1", key: "f2", values: values).outcome.code == "invalid_request")
         }
     }

@@ -131,8 +131,7 @@ struct QuotaTests {
         arguments: [SyncValue.real(1e12), .text("1000000000000")])
     func converted(byteCount: SyncValue) async throws {
         try await run(fileBytes: 100) { server, device in
-            var values = file("1", byteCount: 1)
-            values["byteCount"] = byteCount
+            let values = file("1", byteCount: 1).merging(["byteCount": byteCount]) { $1 }
             #expect(try await device.put("FileV1", key: "f1", values: values).outcome.code == "invalid_request")
             #expect(try await server.count("lfs_file") == 0)
             #expect(try await usage(server).fileBytes == 0)
