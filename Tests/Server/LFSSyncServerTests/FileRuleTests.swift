@@ -138,7 +138,8 @@ struct FileRuleTests {
         options.objectExists = { _ in false }
         try await run(options: options) { server, phone, laptop, bob in
             let values = row(key: "phone/2", status: "remote").merging(["sha256": .integer(7)]) { $1 }
-            #expect(try await phone.put("FileV1", key: "f2", values: values).outcome.code == "invalid_request")
+            let result = try await phone.put("FileV1", key: "f2", values: values)
+            #expect(result.outcome.code == "invalid_request")
         }
     }
 

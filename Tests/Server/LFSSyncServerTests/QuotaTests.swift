@@ -132,7 +132,8 @@ struct QuotaTests {
     func converted(byteCount: SyncValue) async throws {
         try await run(fileBytes: 100) { server, device in
             let values = file("1", byteCount: 1).merging(["byteCount": byteCount]) { $1 }
-            #expect(try await device.put("FileV1", key: "f1", values: values).outcome.code == "invalid_request")
+            let result = try await device.put("FileV1", key: "f1", values: values)
+            #expect(result.outcome.code == "invalid_request")
             #expect(try await server.count("lfs_file") == 0)
             #expect(try await usage(server).fileBytes == 0)
         }
