@@ -175,7 +175,10 @@ struct LongWorkTests {
         try await suspecting(openBytes: 1_500) { store, service in
             var lie = Sample(1_000).object("space/one")
             lie.size = 7
-            for _ in 0..<2 { #expect(try await service.ask(.confirm, object: lie).error?.code == .integrity) }
+            for _ in 0..<2 {
+                let answer = try await service.ask(.confirm, object: lie)
+                #expect(answer.error?.code == .integrity)
+            }
             #expect(store.counts.reads == 1, "the digest is kept")
             lie.key = "space/two"
             #expect(try await service.ask(.confirm, object: lie).error?.code == .throttled)
