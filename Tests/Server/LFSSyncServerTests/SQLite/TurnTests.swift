@@ -38,7 +38,7 @@ struct TurnTests {
                 gate.open()
                 try await tasks.waitForAll()
             }
-            #expect(try await server.text("SELECT count(*) FROM recipe") == "2")
+            #expect(try await server.count("recipe") == 2)
         }
     }
 }
