@@ -3,7 +3,8 @@ import LFSWire
 import Synchronization
 
 /// A limit for the requests of each account: an average number per second, and up to ten times as many at once. A push
-/// counts as one request, and as one more for each hundred mutations or for each ten milliseconds, whichever is more.
+/// counts as one request, and as one more for each hundred mutations or for each ten milliseconds of the database,
+/// whichever is more. A digest counts as one request, and as one more for each ten milliseconds.
 ///
 /// The mutex owns the numbers.
 final class RequestRate: Sendable {
@@ -53,12 +54,15 @@ final class RequestRate: Sendable {
     /// Charges an account for the mutations of a push, even for more than it has left. Its next requests then have to
     /// wait.
     ///
-    /// - Parameter mutations: the number of mutations. A negative number returns those that were not applied.
-    func charge(_ account: String, mutations: Int) {
+    /// - Parameters:
+    ///   - mutations: the number of mutations. A negative number returns those that were not applied.
+    ///   - requests: the number of requests that the account keeps in any case, if it has that many. Nil for none.
+    func charge(_ account: String, mutations: Int, leaving requests: Int? = nil) {
         let now = now()
         buckets.withLock { buckets in
             var bucket = buckets[account].map { refilled($0, now: now) } ?? Bucket(left: most, at: now)
-            bucket.left = min(most, bucket.left - Double(mutations) / Self.mutationsPerRequest)
+            let left = bucket.left - Double(mutations) / Self.mutationsPerRequest
+            bucket.left = min(most, requests.map { max(min(bucket.left, Double($0)), left) } ?? left)
             buckets[account] = bucket
         }
     }
@@ -66,5 +70,27 @@ final class RequestRate: Sendable {
     /// Returns a bucket with the tokens of the elapsed time. A clock that goes back adds and removes no tokens.
     private func refilled(_ bucket: Bucket, now: Date) -> Bucket {
         Bucket(left: min(most, bucket.left + max(0, now.timeIntervalSince(bucket.at)) * perSecond), at: now)
+    }
+}
+
+/// The time that a request has used the database, without the time that it has waited for it.
+///
+/// The mutex owns the time.
+final class WorkTime: Sendable {
+    private let clock: @Sendable () -> ContinuousClock.Instant
+    private let time = Mutex(Duration.zero)
+
+    init(_ clock: @escaping @Sendable () -> ContinuousClock.Instant) { self.clock = clock }
+
+    var total: Duration { time.withLock { $0 } }
+
+    /// Runs a part of the work and adds its time.
+    func measure<Value>(_ body: () throws -> Value) rethrows -> Value {
+        let start = clock()
+        defer {
+            let duration = start.duration(to: clock())
+            time.withLock { $0 += duration }
+        }
+        return try body()
     }
 }

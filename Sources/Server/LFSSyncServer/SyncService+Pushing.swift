@@ -9,23 +9,25 @@ extension SyncService {
     /// - Returns: the results of the first mutations, at least of one.
     /// - Throws: ``WireFailure/Code/tooSlow`` if the first mutation alone takes too long.
     func applied(
-        _ mutations: [SyncMutation], by pushing: MutationApply, token: String, at now: Int64
+        _ mutations: [SyncMutation], by pushing: MutationApply, token: String, at now: Int64, work: WorkTime
     ) async throws -> [SyncMutationResult] {
         var mutations = mutations[...]
         var isPlain = pushing.isPlain(mutations)
         while true {
             do {
                 return try await database.write { [mutations, isPlain, clock] db in
-                    // The session is read within the transaction, because two requests may arrive at the same time.
-                    // Its scope is locked before the first row is read, because another device of the account may push
-                    // the same row.
-                    guard let held = try SessionTable.holding(token, at: now, db) else {
-                        throw WireFailure.noSession
+                    try work.measure {
+                        // The session is read within the transaction, because two requests may arrive at the same time.
+                        // Its scope is locked before the first row is read, because another device of the account may
+                        // push the same row.
+                        guard let held = try SessionTable.holding(token, at: now, db) else {
+                            throw WireFailure.noSession
+                        }
+                        try held.session.rights.requirePush(mutations)
+                        if held.session.isDue(at: now) { try SessionTable.see(held.session.id, at: now, db) }
+                        return try pushing.apply(
+                            mutations, of: held, isPlain: isPlain, within: PushBudget(clock), db)
                     }
-                    try held.session.rights.requirePush(mutations)
-                    if held.session.isDue(at: now) { try SessionTable.see(held.session.id, at: now, db) }
-                    return try pushing.apply(
-                        mutations, of: held, isPlain: isPlain, within: PushBudget(clock), db)
                 }
             } catch let failure as WireFailure where failure.code == .outOfStep {
                 try await requireHistory(mutations, token: token, at: now)
@@ -52,7 +54,8 @@ extension SyncService {
         guard let first = mutations.first?.sequence else { return }
         try await database.write { db in
             guard let session = try SessionTable.session(ofToken: token, at: now, changing: true, db),
-                session.lastBatch > 0, session.lastSequence >= 0, first > session.lastSequence + 1
+                session.resetReason == nil, session.lastBatch > 0, session.lastSequence >= 0,
+                first > session.lastSequence + 1
             else { return }
             try SessionTable.require(.history, of: session.id, db)
         }

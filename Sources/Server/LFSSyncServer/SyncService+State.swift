@@ -35,15 +35,15 @@ extension SyncService {
             let types = try types(of: request)
             try session.rights.requireAll(types.map(\.type))
             let sharing = schema.sharing
-            let lines = try await turns.withTurn(session.account) {
-                let start = clock()
-                defer {
-                    let duration = start.duration(to: clock())
-                    rate?.charge(session.account, mutations: RequestRate.mutations(worth: duration))
-                }
-                return try await database.read { try ScopeDigest.lines(types, sharing: sharing, of: session, $0) }
-            }
-            return .lines(lines)
+            let work = WorkTime(clock)
+            // A device that finds a difference sends further requests to repair it.
+            defer { rate?.charge(session.account, mutations: RequestRate.mutations(worth: work.total), leaving: 10) }
+            return .lines(
+                try await turns.withTurn(session.account) {
+                    try await database.read { db in
+                        try work.measure { try ScopeDigest.lines(types, sharing: sharing, of: session, db) }
+                    }
+                })
         }
     }
 

@@ -284,19 +284,17 @@ public final class SyncService: Sendable {
             rate?.charge(account, mutations: mutations.count)
             // The mutations that were not applied are given back, also when the push fails.
             var appliedCount = 0
-            var duration = Duration.zero
+            let work = WorkTime(clock)
             // The notices of this commit are sent together with those of others.
             streams.observe()
             defer {
-                let worth = max(appliedCount, RequestRate.mutations(worth: duration))
+                let worth = max(appliedCount, RequestRate.mutations(worth: work.total))
                 rate?.charge(account, mutations: worth - mutations.count)
             }
             let results: [SyncMutationResult]
             do {
                 results = try await turns.withTurn(account) {
-                    let start = clock()
-                    defer { duration = start.duration(to: clock()) }
-                    return try await applied(mutations, by: pushing, token: token, at: now)
+                    try await applied(mutations, by: pushing, token: token, at: now, work: work)
                 }
             } catch let failure as WireFailure where failure.code == .unauthorized {
                 tokens.forget(token)

@@ -165,6 +165,27 @@ struct ResetTests {
         }
     }
 
+    @Test("A device that signs in again at a server that went back unnoticed keeps its rows")
+    func signInAfterUnnoticedRestore() async throws {
+        try await TestSync.run { sync in
+            let one = try await sync.device("one")
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup')")
+            try await one.sync()
+            let copy = try await copyServer(sync)
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r2', 'Stew')")
+            for _ in 0..<2 { try await one.sync() }
+            let older = try SQLiteDatabase(path: copy)
+            let service = try await SyncService(older, schema: TestSync.schema)
+            one.transport.current.withLock { $0 = service }
+            let token = try await service.addSession(account: "ann", device: "again")
+            let client = try await TestSync.client(one.database, transport: one.transport, token: token)
+            for _ in 0..<2 { _ = try await client.synchronize() }
+            #expect(try await one.rows(Self.titles) == ["r1|Soup", "r2|Stew"])
+            #expect(try await recipes(older) == "r1,r2")
+            await older.close()
+        }
+    }
+
     @Test("A pushed row that a restored server has lost is sent again")
     func lostPush() async throws {
         try await TestSync.run { sync in

@@ -26,8 +26,9 @@ enum StorageArgument: Sendable {
                 throw ValidationError(error.message)
             }
         } else {
-            throw ValidationError(
-                "'\(text)' is not a storage. Write dir:PATH, \(S3URL.example) or \(AzureURL.example).")
+            // The text of a URL may contain a key.
+            let name = text.contains("@") || text.contains("?") ? "This text" : "'\(text)'"
+            throw ValidationError("\(name) is not a storage. Write dir:PATH, \(S3URL.example) or \(AzureURL.example).")
         }
     }
 

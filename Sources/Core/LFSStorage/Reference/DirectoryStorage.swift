@@ -217,9 +217,7 @@ public final class DirectoryStorage: RemoteStorage {
         var folder = root
         for segment in segments {
             let isNew = try makes && folder.status(of: segment) == nil
-            let next = isNew ? try folder.openOrMake(segment) : try folder.openFolder(segment)
-            if isNew { try folder.synchronize() }
-            folder = next
+            folder = isNew ? try folder.openOrMake(segment) : try folder.openFolder(segment)
         }
         let opened = folder
         return folders.withLock { known in

@@ -38,9 +38,7 @@ struct FolderDigests: Sendable {
 
     /// Stores a record durably.
     func keep(_ record: Record, of key: ObjectKey) throws {
-        let isNew = try root.status(of: Self.folderName) == nil
         let folder = try root.openOrMake(Self.folderName)
-        if isNew { try root.synchronize() }
         let name = UUID().uuidString.lowercased()
         do {
             let file = try folder.create(name)

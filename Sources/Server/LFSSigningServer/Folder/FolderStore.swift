@@ -64,9 +64,7 @@ final class FolderStore: Sendable {
         var folder = root
         for segment in segments.dropLast() {
             if makes, try folder.status(of: segment) == nil {
-                let next = try folder.openOrMake(segment)
-                try folder.synchronize()
-                folder = next
+                folder = try folder.openOrMake(segment)
             } else {
                 folder = try folder.openFolder(segment)
             }

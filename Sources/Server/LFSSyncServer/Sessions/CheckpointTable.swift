@@ -17,13 +17,14 @@ enum CheckpointTable {
         if session.has(batch) { return }
         // A device that has started over continues with its own batch number.
         let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
-        // A new session lacks the batches of an earlier session, even if this database has lost nothing.
-        let gap = session.isNew && batch.history == session.historyID ? AckFailure.newSession : .newerDevice
+        func gap() throws -> AckFailure {
+            try isOnlyNew(session, batch: batch, db) ? .newSession : .newerDevice
+        }
         guard begins || batch.number > session.lastBatch else { throw AckFailure.olderCopy }
-        guard begins || batch.number == session.lastBatch + 1 else { throw gap }
+        guard begins || batch.number == session.lastBatch + 1 else { throw try gap() }
         // The device has sent the batch before, with tokens, or has another previous batch than the server.
-        guard begins || !(isClaim && batch.tokens.isEmpty) else { throw gap }
-        guard begins || batch.after.map({ $0 == session.lastBatchID }) ?? true else { throw gap }
+        guard begins || !(isClaim && batch.tokens.isEmpty) else { throw try gap() }
+        guard begins || batch.after.map({ $0 == session.lastBatchID }) ?? true else { throw try gap() }
         // Departures come first. Other tokens of a left scope are from the time after the departure.
         let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
         for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })
@@ -40,6 +41,18 @@ enum CheckpointTable {
             }
         }
         try note(batch, of: session, db)
+    }
+
+    /// Returns true if only the session is new. It then lacks the batches of an earlier session of the device, but this
+    /// database has the history that the device names, up to the position that it has reached.
+    private static func isOnlyNew(
+        _ session: SyncSession, batch: SyncAckBatch, _ db: any SQLConnection
+    ) throws -> Bool {
+        guard session.isNew, batch.history == session.historyID else { return false }
+        guard let reached = batch.reached else { return true }
+        let sql = "SELECT head FROM sync_scope WHERE id = ?1"
+        let head = try db.firstText(sql, arguments: [.text(session.own.description)])
+        return reached.text <= head ?? ""
     }
 
     private static func note(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {

@@ -190,11 +190,13 @@ enum SyncCheckpoints {
         let number: Int64 = state["batch"]
         let after: String? = state["lastAckBatch"]
         let history = history(state)
+        let reached = try reached(db)
         if let kept: String = state["ackBatch"] {
             let lines = kept.split(separator: "\n").map(String.init)
             let tokens = lines.dropFirst().compactMap { SyncToken($0) }
             return SyncAckBatch(
-                number: number, id: lines.first ?? "", tokens: tokens, after: after, account: own, history: history)
+                number: number, id: lines.first ?? "", tokens: tokens, after: after, account: own, history: history,
+                reached: reached)
         }
         let tokens = try open(db)
         guard !tokens.isEmpty else { return nil }
@@ -202,7 +204,15 @@ enum SyncCheckpoints {
         try db.cachedStatement(sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?").execute(arguments: [
             ([id] + tokens.map(\.description)).joined(separator: "\n")
         ])
-        return SyncAckBatch(number: number + 1, id: id, tokens: tokens, after: after, account: own, history: history)
+        return SyncAckBatch(
+            number: number + 1, id: id, tokens: tokens, after: after, account: own, history: history, reached: reached)
+    }
+
+    /// Returns the last position of the account's own rows, or nil before the first one.
+    private static func reached(_ db: Database) throws -> SyncPosition? {
+        let sql = "SELECT token FROM lfs_sync_checkpoint WHERE scope = (SELECT account FROM lfs_sync_state)"
+        let positions = try String.fetchAll(db.cachedStatement(sql: sql)).compactMap { SyncToken($0)?.position }
+        return positions.max { $0.text < $1.text }
     }
 
     /// Returns the stored identity of the server's history, or nil for one that no server accepts.
@@ -241,7 +251,7 @@ enum SyncCheckpoints {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT batch, lastAckBatch, history FROM lfs_sync_state WHERE ackBatch IS NULL"))
         guard let row, let id: String = row[1] else { return SyncAckBatch(number: 0, id: "none", tokens: []) }
-        return SyncAckBatch(number: row[0], id: id, tokens: [], history: history(row))
+        return SyncAckBatch(number: row[0], id: id, tokens: [], history: history(row), reached: try reached(db))
     }
 
     /// Records that the server has received a batch.

@@ -221,7 +221,7 @@ extension SyncError {
             self.init(
                 .cut,
                 message: "Another sync with this session has started since. The received rows are kept. Try again.",
-                retryAfter: failure.retryAfter)
+                retryAfter: failure.retryAfter ?? 10)
         default:
             self.init(
                 failure.isRetryable ? .unavailable : .unexpectedReply, message: failure.message,

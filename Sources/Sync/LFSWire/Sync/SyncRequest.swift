@@ -81,11 +81,15 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
     /// The identity of the server's history at the last complete stream. Nil before the device knows it, and from a
     /// device that does not send it.
     package var history: String?
+    /// The last position of the account's own rows that the device has. Nil for none, and from a device that does not
+    /// send it.
+    package var reached: SyncPosition?
 
     package init(
         number: Int64, id: String, tokens: [SyncToken], after: String? = nil, account: SyncScope? = nil,
-        history: String? = nil
+        history: String? = nil, reached: SyncPosition? = nil
     ) {
+        self.reached = reached
         self.after = after
         self.number = number
         self.id = id
@@ -97,7 +101,7 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
     /// Returns true for the identity of a batch or of a history.
     package static func isID(_ text: String) -> Bool { !text.isEmpty && WireFormat.isPlain(text, limit: 64) }
 
-    private enum Keys: String, CodingKey { case batch, id, acks, after, account, history }
+    private enum Keys: String, CodingKey { case batch, id, acks, after, account, history, reached }
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, keys: Keys.self)
@@ -118,6 +122,8 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
         }
         after = try fields.optional(.after, rule: rule) { Self.isID($0) }
         history = try fields.optional(.history, rule: rule) { Self.isID($0) }
+        reached = try fields.optional(.reached, as: String.self, rule: "a position") { SyncPosition($0) != nil }
+            .flatMap { SyncPosition($0) }
         account = try SyncScope.account(in: try fields.optional(.account, rule: SyncScope.expected))
     }
 
@@ -129,5 +135,6 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
         try container.encodeIfPresent(after, forKey: .after)
         try container.encodeIfPresent(account?.description, forKey: .account)
         try container.encodeIfPresent(history, forKey: .history)
+        try container.encodeIfPresent(reached?.text, forKey: .reached)
     }
 }

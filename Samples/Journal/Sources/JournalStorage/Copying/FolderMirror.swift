@@ -8,13 +8,12 @@ import LFS
 /// into the folder. Only one of them may run at a time. Albums and deleted pictures that can be restored are in the
 /// database only.
 ///
-/// The database records what it has given to each folder. A record, a picture or a text that the folder was not given
-/// is a change of the database that a crash has kept from the folder. ``take()`` leaves it for ``give()``.
+/// The database records what it has given to the folder, which must be the same one each time. A record, a picture or a
+/// text that the folder was not given is a change of the database that a crash has kept from the folder. ``take()``
+/// leaves it for ``give()``.
 public actor FolderMirror {
     private let folder: LocalFileStorageService
     private let database: DatabaseStorageService
-    /// The path by which the database identifies the folder.
-    private let path: String
     /// The records that the folder has, as it was given them.
     private var known: [UUID: GivenRecord] = [:]
     private var knownTags: [Tag] = []
@@ -23,7 +22,6 @@ public actor FolderMirror {
     public init(_ folder: LocalFileStorageService, database: DatabaseStorageService) {
         self.folder = folder
         self.database = database
-        path = folder.folder.absoluteURL.standardizedFileURL.path
     }
 
     // MARK: From the folder
@@ -38,7 +36,7 @@ public actor FolderMirror {
     public func take() async throws -> JournalCopy.Report {
         var report = JournalCopy.Report()
         report.damaged = try await folder.damagedRecords()
-        let given = try await database.loadGiven(to: path)
+        let given = try await database.loadGiven()
         report.tags = try await takeTags(given: given.tags)
         known = given.records
         let stored = try await entries()
@@ -99,7 +97,7 @@ public actor FolderMirror {
         let ids = Set((tags + given).map(\.id))
         let merged = tags + stored.filter { !ids.contains($0.id) }
         if merged != stored { try await database.saveTags(merged) }
-        try await database.saveGiven(tags, to: path)
+        try await database.saveGiven(tags)
         return merged == stored ? 0 : tags.count
     }
 
@@ -121,7 +119,7 @@ public actor FolderMirror {
         for id in Set(known.keys).union(earlier.keys) where known[id] != earlier[id] {
             changes.updateValue(known[id], forKey: id)
         }
-        try await database.saveGiven(changes, to: path)
+        try await database.saveGiven(changes)
     }
 
     /// Returns true if a journal has no record with an id. A damaged record is not missing.
@@ -146,7 +144,7 @@ public actor FolderMirror {
         let tags = try await database.loadTags()
         if tags != knownTags {
             try await folder.saveTags(tags)
-            try await database.saveGiven(tags, to: path)
+            try await database.saveGiven(tags)
             knownTags = tags
         }
         let entries = try await entries()
@@ -218,7 +216,7 @@ public actor FolderMirror {
     }
 
     private func save(_ given: GivenRecord?, for id: UUID) async throws {
-        try await database.saveGiven([id: given], to: path)
+        try await database.saveGiven([id: given])
         known[id] = given
     }
 

@@ -19,7 +19,7 @@ import LFSSync
 /// | `asset.type` … `asset.modifiedAt` (`journal.v6`) | yes, as version 2 | what a photo app knows about an asset |
 /// | `user` (`journal.v5`) | yes, and to the accounts that share an album | the accounts and their names |
 /// | `asset_local`, `album_local` | no | the ids in the photo library of this device |
-/// | `folder_given` (`journal.v7`) | no | the records and tags that plain folders of this device were given |
+/// | `folder_given` (`journal.v7`) | no | the records and tags that the plain folder was given |
 extension JournalSchema {
     static let synced = ["tag", "record", "record_tag", "picture", "asset", "album", "album_asset", "album_member"]
 

@@ -89,16 +89,13 @@ enum JournalSchema {
         CREATE INDEX asset_favorite ON asset(fileId) WHERE isFavorite;
         """
 
-    /// The contents that folders were given by this device, so the table is not synced.
+    /// The contents that the folder of the journal was given by this device, so the table is not synced.
     private static let given = """
         CREATE TABLE folder_given (
-            -- The path of the folder.
-            folder TEXT NOT NULL,
             -- The id of a record, or 'tags'.
-            name TEXT NOT NULL,
+            name TEXT PRIMARY KEY NOT NULL,
             -- JSON: a GivenRecord, or the tags.
-            content BLOB NOT NULL,
-            PRIMARY KEY (folder, name)
+            content BLOB NOT NULL
         ) WITHOUT ROWID;
         """
 

@@ -37,19 +37,17 @@ public enum JournalSettings {
     ///   - database: A database that `DatabaseStorageService` has migrated.
     ///   - secrets: The folder of the secrets. A problem there is an error of the call that reads a secret, not of this
     ///     call.
+    ///   - isRepair: True if the settings are used to repair the folder of the secrets. The removal is left to the
+    ///     next opening then.
     ///   - logger: The logger for events that concern no call.
     /// - Throws: `SettingsError`, ``WebError/Code/unusableFile``.
     public static func open(
-        _ database: any DatabaseWriter, secrets folder: SecretsFolder, logger: Logger? = nil
+        _ database: any DatabaseWriter, secrets folder: SecretsFolder, isRepair: Bool = false, logger: Logger? = nil
     ) async throws -> StorageRouter {
         let options = StorageOptions(keychain: try folder.keychain(), logger: logger)
         let settings = try await StorageRouter.open(database, catalogs: catalogs, options: options)
-        do {
-            try await JournalSecrets.finishRemoval(settings)
-        } catch {
-            // The settings are needed to repair the folder of the secrets. The next opening tries again.
-            logger?.warning("The secrets of a removed journal are still stored.", metadata: ["reason": "\(error)"])
-        }
+        // Without this, the server would go on with the secrets of a user who has logged out.
+        if !isRepair { try await JournalSecrets.finishRemoval(settings) }
         return settings
     }
 }

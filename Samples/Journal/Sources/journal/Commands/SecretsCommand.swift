@@ -51,7 +51,7 @@ struct SecretsCommand: AsyncParsableCommand {
         func open() async throws -> StorageRouter {
             try requireThere()
             let pool = try await DatabaseStorageService.openDatabase(at: URL(filePath: database))
-            return try await JournalSettings.open(pool, secrets: secrets.folder())
+            return try await JournalSettings.open(pool, secrets: secrets.folder(), isRepair: true)
         }
     }
 

@@ -285,17 +285,6 @@ struct FolderMirrorTests {
         }
     }
 
-    @Test("Another folder deletes nothing from the database, and gets its contents")
-    func otherFolder() async throws {
-        try await withGiven { files, database, given in
-            let other = LocalFileStorageService(
-                folder: files.folder.deletingLastPathComponent().appending(path: "other"))
-            try await restart(other, database: database)
-            #expect(try await database.loadAllRecords() == [given])
-            try await expectEqual(other, database: database)
-        }
-    }
-
     @Test("A damaged record stays in the folder and in the database")
     func damaged() async throws {
         try await withMirror { files, database, mirror in

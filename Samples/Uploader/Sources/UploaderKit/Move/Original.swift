@@ -30,7 +30,7 @@ package struct Original: Sendable {
     /// - Parameters:
     ///   - stamp: the stamp at the time of the read.
     ///   - sha256: the SHA-256 of the uploaded bytes.
-    ///   - readAt: the time of the read.
+    ///   - readAt: the time of the read, or an earlier one.
     ///   - linked: the stamps of files with several links. This file is added if it has more links.
     /// - Throws: ``UploaderError`` with the reason why it stays.
     package func remove(_ stamp: String, sha256: String, readAt: Date, linked: inout LinkedStamps) throws {
@@ -44,7 +44,11 @@ package struct Original: Sendable {
             throw Self.changed
         }
         if try file.lastChange().addingTimeInterval(Self.longestTick) > readAt {
-            guard try file.sha256() == sha256 else { throw Self.changed }
+            let isRead = try file.sha256() == sha256
+            // A program may have written to it during the read.
+            guard isRead, AssetVersion(ofOpenFile: file.number)?.text == now.text, !file.isBeingWritten else {
+                throw Self.changed
+            }
         }
         guard !exists(aside, in: folder) else {
             throw UploaderError("it stays: another version of it is \(FilePath(bytes: aside)) in its folder")

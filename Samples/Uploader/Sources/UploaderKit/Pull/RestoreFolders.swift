@@ -185,7 +185,9 @@ package final class RestoreFolders: Sendable {
         }
         var failures = sync()
         var other = 0
-        for (path, known) in all.sorted(by: { $0.key.bytes.count > $1.key.bytes.count }) {
+        let unsynced = Set(failures.map(\.0))
+        for (path, known) in all.sorted(by: { $0.key.bytes.count > $1.key.bytes.count }) where !unsynced.contains(path)
+        {
             guard let attributes = recorded[path] else { continue }
             guard known.isMade || known.isRestored || overwrites else {
                 other += 1
