@@ -135,7 +135,7 @@ struct VerifyTests {
             #expect(left.status == 5, "\(left.messages)")
             #expect(Set(findings(left).keys) == ["orphanedRemotely"])
             #expect(findings(left)["orphanedRemotely"]?["repair"] == nil)
-            #expect(try verify().output.contains("with --remove-unknown it deletes it for good."))
+            #expect(try verify().output.contains("With --remove-unknown it deletes it for good."))
             #expect(try uploader("verify", in: folder).status == 0)
 
             #expect(try verify("--remove-unknown").status == 64)
