@@ -25,8 +25,8 @@ public struct SyncServiceOptions: Sendable {
     public var sessionIdleTime: Duration? = .seconds(90 * 86_400)
 
     /// The average number of requests per second that an account may make. Up to ten times as many may arrive at once.
-    /// Each hundred mutations of a push count as one more request. If nil, the host has to limit requests. The default
-    /// is nil.
+    /// Each hundred mutations of a push, or each ten milliseconds of the database, count as one more request. If nil,
+    /// the host has to limit requests. The default is nil.
     public var requestsPerSecond: Int?
 
     /// Permits a device to ask for the id of an account by its name, so that it can share something with it. Every
