@@ -189,14 +189,14 @@ enum SyncCheckpoints {
         let own = (state["account"] as String?).flatMap { SyncScope($0) }
         let number: Int64 = state["batch"]
         let after: String? = state["lastAckBatch"]
-        let history = history(state)
-        let reached = try reached(db)
+        func batch(_ number: Int64, id: String, tokens: [SyncToken]) throws -> SyncAckBatch {
+            SyncAckBatch(
+                number: number, id: id, tokens: tokens, after: after, account: own, history: history(state),
+                reached: try reached(db))
+        }
         if let kept: String = state["ackBatch"] {
             let lines = kept.split(separator: "\n").map(String.init)
-            let tokens = lines.dropFirst().compactMap { SyncToken($0) }
-            return SyncAckBatch(
-                number: number, id: lines.first ?? "", tokens: tokens, after: after, account: own, history: history,
-                reached: reached)
+            return try batch(number, id: lines.first ?? "", tokens: lines.dropFirst().compactMap { SyncToken($0) })
         }
         let tokens = try open(db)
         guard !tokens.isEmpty else { return nil }
@@ -204,8 +204,7 @@ enum SyncCheckpoints {
         try db.cachedStatement(sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?").execute(arguments: [
             ([id] + tokens.map(\.description)).joined(separator: "\n")
         ])
-        return SyncAckBatch(
-            number: number + 1, id: id, tokens: tokens, after: after, account: own, history: history, reached: reached)
+        return try batch(number + 1, id: id, tokens: tokens)
     }
 
     /// Returns the last position of the account's own rows, or nil before the first one.
