@@ -85,11 +85,14 @@ let package = Package(
             name: "LFSServerTests",
             dependencies: [
                 "LFSServer", "LFSServerJWT", "LFSServerPostgres", "MetricsText", "lfs-server", signing, sync,
-                hummingbird, httpTypes, nioCore, logging, .product(name: "Crypto", package: "swift-crypto"),
+                hummingbird, httpTypes, nioCore, logging, storage, s3,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CommandLineOptions", package: "CommandLine"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 lifecycle,
             ]),
         // The folder Cases is a link to the cases that the library runs on SQLite.
