@@ -128,7 +128,9 @@ struct DocumentTable: Sendable {
         var found: [FilePath: Result<AttachedDocument, UnusableRow>] = [:]
         let condition = "d.path IN (\(marks)) AND substr(f.key, 1, ?) = ? ORDER BY d.id"
         let arguments = StatementArguments(paths) + [prefix.count, prefix]
-        try forEach(condition, arguments: arguments, db) { row, result in
+        // Each attached file runs this query. The closure runs no other query, so the statement can be shared.
+        let statement = try db.cachedStatement(sql: "\(select) WHERE \(condition)")
+        try forEach(statement, arguments: arguments) { row, result in
             if let path = FilePath.fromDatabaseValue(row["path"]) { found[path] = result }
         }
         return found
@@ -173,9 +175,9 @@ struct DocumentTable: Sendable {
 
     /// Calls a closure for all documents, in the order of their paths.
     func forEach(_ db: Database, _ body: (Result<AttachedDocument, UnusableRow>) throws -> Void) throws {
-        try forEach("\(filter) ORDER BY \(isOurs ? "d.path" : "f.name"), \(key)", arguments: [], db) { _, result in
-            try body(result)
-        }
+        let order = isOurs ? "d.path" : "f.name"
+        let statement = try db.makeStatement(sql: "\(select) WHERE \(filter) ORDER BY \(order), \(key)")
+        try forEach(statement, arguments: []) { _, result in try body(result) }
     }
 
     /// Returns the path of a file, even of a replaced one, or nil if it has no path.
@@ -234,7 +236,8 @@ struct DocumentTable: Sendable {
 
     private func fetch(_ condition: String, arguments: StatementArguments, _ db: Database) throws -> Page {
         var page = Page()
-        try forEach(condition, arguments: arguments, db) { row, result in
+        let statement = try db.makeStatement(sql: "\(select) WHERE \(condition)")
+        try forEach(statement, arguments: arguments) { row, result in
             page.end = row[0]
             page.add(result)
         }
@@ -242,11 +245,10 @@ struct DocumentTable: Sendable {
     }
 
     private func forEach(
-        _ condition: String, arguments: StatementArguments, _ db: Database,
+        _ statement: Statement, arguments: StatementArguments,
         _ body: (Row, Result<AttachedDocument, UnusableRow>) throws -> Void
     ) throws {
-        let rows = try Row.fetchCursor(
-            db, sql: "\(select) WHERE \(condition)", arguments: arguments, adapter: AttachedDocument.adapter)
+        let rows = try Row.fetchCursor(statement, arguments: arguments, adapter: AttachedDocument.adapter)
         while let row = try rows.next() { try body(row, decode(row)) }
     }
 
