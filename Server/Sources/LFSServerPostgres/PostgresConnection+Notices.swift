@@ -10,9 +10,6 @@ extension PostgresConnection {
         let text: String
     }
 
-    /// The ID of the server process that handles this connection.
-    var process: Int32 { PQbackendPID(connection) }
-
     /// The socket, which can be read when a message has arrived or the connection has ended.
     var descriptor: Int32 { PQsocket(connection) }
 

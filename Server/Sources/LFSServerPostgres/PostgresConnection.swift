@@ -15,6 +15,12 @@ import Darwin
 final class PostgresConnection {
     let connection: OpaquePointer
     private let options: PostgresOptions
+    private let pooling: PostgresURL.Pooling
+    /// The settings of the session, or of each transaction that may run in another session.
+    private var settings: [(name: String, value: String)]
+    /// The ID of the server process that handles this connection.
+    private(set) var process: Int32 = 0
+    /// The names of prepared statements, or the texts of unprepared ones.
     private var statements: [Statement: String] = [:]
     /// The keys of `statements`, oldest first.
     private var order: [Statement] = []
@@ -25,7 +31,7 @@ final class PostgresConnection {
     /// The last failure of the current transaction.
     private(set) var lastFailure: PostgresFailure?
     let canceller: Canceller
-    /// True if the transactions collect the notices about their changes instead of sending them.
+    /// True if the session collects the notices about the changes of its transactions instead of sending them.
     private var isCollecting = false
 
     private struct Statement: Hashable {
@@ -36,6 +42,15 @@ final class PostgresConnection {
     /// - Throws: `SQLFailure`.
     init(_ url: PostgresURL, options: PostgresOptions) throws {
         self.options = options
+        pooling = url.pooling
+        // Bitmap scans are disabled, because a page must be read in index order up to a limit. A generic plan could use
+        // a bitmap, which must be complete before the first row.
+        settings = [
+            ("lock_timeout", "\(options.lockTimeout.milliseconds)"),
+            ("statement_timeout", "\(options.statementTimeout.milliseconds)"),
+            ("idle_in_transaction_session_timeout", "\(options.idleTimeout.milliseconds)"),
+            ("standard_conforming_strings", "on"), ("enable_bitmapscan", "off"), ("extra_float_digits", "1"),
+        ]
         // Options of the URL come later and override the defaults.
         let defaults = [
             ("application_name", "lfs-server"), ("connect_timeout", "10"), ("keepalives_idle", "30"),
@@ -66,47 +81,61 @@ final class PostgresConnection {
             keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
     }
 
-    /// Sets up the session. It disables bitmap scans, because a page must be read in index order up to a limit. A
-    /// generic plan could use a bitmap, which must be complete before the first row.
+    /// Checks the server, and sets up the session.
     private func prepareSession() throws {
         guard PQserverVersion(connection) >= 140_000 else {
             throw SQLFailure(.unusable, message: "The server needs PostgreSQL 14 or newer.")
         }
         guard let encoding = PQparameterStatus(connection, "server_encoding"), String(cString: encoding) == "UTF8"
         else { throw SQLFailure(.unusable, message: "The database must have the encoding UTF8.") }
-        try run(
-            script: """
-                SET lock_timeout = \(options.lockTimeout.milliseconds);
-                SET statement_timeout = \(options.statementTimeout.milliseconds);
-                SET idle_in_transaction_session_timeout = \(options.idleTimeout.milliseconds);
-                SET standard_conforming_strings = on;
-                SET enable_bitmapscan = off;
-                SET extra_float_digits = 1;
-                SELECT set_config('synchronous_commit', 'on', false)
-                WHERE current_setting('synchronous_commit') IN ('off', 'local');
-                """)
+        let session = isPooled ? [] : settings.map { ", set_config('\($0.name)', '\($0.value)', false)" }
+        // A connection pooler reports an ID that it has made up. No setting may then reach its sessions.
+        let condition = pooling == .none ? "WHERE pg_backend_pid() = \(PQbackendPID(connection))" : ""
+        let result = PQexec(
+            connection,
+            """
+            SELECT pg_backend_pid(), CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+                THEN set_config('synchronous_commit', 'on', \(isPooled)) END \(session.joined()) \(condition)
+            """)
+        defer { PQclear(result) }
+        try check(result)
+        guard PQntuples(result) == 1, let value = PQgetvalue(result, 0, 0) else {
+            throw SQLFailure(
+                .unusable,
+                message: "The URL of the database is that of a connection pooler. Also give the URL of PostgreSQL "
+                    + "itself: --direct-database, or directURL in Swift.")
+        }
+        process = Int32(String(cString: value)) ?? 0
+        if isPooled, PQgetisnull(result, 0, 1) == 0 { settings.append(("synchronous_commit", "on")) }
     }
+
+    private var isPooled: Bool { pooling == .byTransaction }
 
     var isBroken: Bool { PQstatus(connection) != CONNECTION_OK }
 
     // MARK: Transactions
 
-    func begin(_ words: String) throws {
+    /// - Parameters:
+    ///   - words: the text after `BEGIN`.
+    ///   - collectsNotices: true to collect the notices about the changes, for ``commit(collectsNotices:)``.
+    func begin(_ words: String, collectsNotices: Bool) throws {
         lastFailure = nil
         savepointCount = 0
+        if isPooled {
+            let local = settings + (collectsNotices ? [("lfs.collects", "on")] : [])
+            try run(script: "BEGIN \(words)" + local.map { "; SET LOCAL \($0.name) = \($0.value)" }.joined())
+            return
+        }
+        if collectsNotices, !isCollecting {
+            try run(script: "SET lfs.collects = on")
+            isCollecting = true
+        }
         try run(script: "BEGIN \(words)")
-    }
-
-    /// Makes the transactions collect the notices about their changes from now on, for ``commit(collectsNotices:)``.
-    func collectNotices() throws {
-        guard !isCollecting else { return }
-        try run(script: "SET lfs.collects = on")
-        isCollecting = true
     }
 
     /// Commits the transaction. The collected notices are read in the same message to the server.
     ///
-    /// - Parameter collectsNotices: true after ``collectNotices()``, if the transaction may have changed something.
+    /// - Parameter collectsNotices: true if the transaction has begun with it.
     /// - Returns: the notices about the changes of the transaction.
     /// - Throws: `SQLFailure` if the server rolled back instead, because a statement failed and the closure ignored it.
     func commit(collectsNotices: Bool) throws -> [ServerNotice] {
@@ -166,21 +195,29 @@ final class PostgresConnection {
         }
     }
 
-    /// Returns the name of the prepared statement, and prepares it if necessary.
+    /// Returns the name of the prepared statement, and prepares it if necessary. Behind a pooler, returns the text of
+    /// the statement.
     private func prepared(_ sql: String, types: [Oid]) throws -> String {
         let statement = Statement(sql: sql, types: types)
         if let name = statements[statement] { return name }
         if order.count >= options.preparedLimit {
             let oldest = order.removeFirst()
-            if let name = statements.removeValue(forKey: oldest) { try run(script: "DEALLOCATE \(name)") }
+            let name = statements.removeValue(forKey: oldest)
+            if let name, !isPooled { try run(script: "DEALLOCATE \(name)") }
         }
-        nextName += 1
-        let name = "lfs\(nextName)"
-        let result = PQprepare(connection, name, StatementText.translated(sql), Int32(types.count), types)
-        defer { PQclear(result) }
-        try check(result)
+        let text = StatementText.translated(sql)
+        let name = isPooled ? text : try prepare(text, types: types)
         statements[statement] = name
         order.append(statement)
+        return name
+    }
+
+    private func prepare(_ text: String, types: [Oid]) throws -> String {
+        nextName += 1
+        let name = "lfs\(nextName)"
+        let result = PQprepare(connection, name, text, Int32(types.count), types)
+        defer { PQclear(result) }
+        try check(result)
         return name
     }
 
@@ -202,7 +239,11 @@ extension PostgresConnection: SQLConnection {
     @discardableResult func execute(_ sql: String, arguments: [SQLValue]) throws -> Int {
         let arguments = try Arguments(arguments)
         let name = try prepared(sql, types: arguments.types)
-        let result = arguments.withPointers { PQexecPrepared(connection, name, $0, $1, $2, $3, 0) }
+        let result = arguments.withPointers {
+            isPooled
+                ? PQexecParams(connection, name, $0, arguments.types, $1, $2, $3, 0)
+                : PQexecPrepared(connection, name, $0, $1, $2, $3, 0)
+        }
         defer { PQclear(result) }
         try check(result)
         return PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
@@ -231,7 +272,12 @@ extension PostgresConnection: SQLConnection {
     private func query(_ sql: String, arguments: Arguments, _ row: (any SQLRow) throws -> Bool) throws {
         let name = try prepared(sql, types: arguments.types)
         try cutting(sql) {
-            try requireSent(arguments.withPointers { PQsendQueryPrepared(connection, name, $0, $1, $2, $3, 0) })
+            let isSent = arguments.withPointers {
+                isPooled
+                    ? PQsendQueryParams(connection, name, $0, arguments.types, $1, $2, $3, 0)
+                    : PQsendQueryPrepared(connection, name, $0, $1, $2, $3, 0)
+            }
+            try requireSent(isSent)
             PQsetSingleRowMode(connection)
             return try readRows(sql, row)
         }

@@ -5,15 +5,20 @@ import Synchronization
 ///
 /// Its tables are in the first schema of the connection's `search_path`. The URL configures TLS with libpq's
 /// parameters. A database on another machine needs an `sslmode`, in the URL or as `PGSSLMODE`. Use `verify-full` unless
-/// the network is safe. A connection pooler must pool by session, because statements are prepared once per session.
+/// the network is safe.
 ///
 /// A server that observes the database has one more connection, over which the servers send each other notices about
 /// their commits. Other programs that write to the tables send these notices in their own transactions. A program that
 /// prepares transactions for two-phase commit must not, and sets `lfs.collects` to `on`. Streams then find its changes
 /// within 30 seconds.
+///
+/// With a connection pooler in front of the database, such as PgBouncer in transaction mode, `directURL` is the URL of
+/// PostgreSQL itself. Only the connection for notices uses it. The transactions then prepare no statements, and set
+/// their settings themselves, because each may run in another session.
 public final class PostgresDatabase: SQLDatabase {
     let pool: PostgresPool
-    private let url: PostgresURL
+    /// The URL of the connection for notices.
+    private let directURL: PostgresURL
     private let options: PostgresOptions
     private let exchange = Mutex<NoticeExchange?>(nil)
 
@@ -24,12 +29,15 @@ public final class PostgresDatabase: SQLDatabase {
     /// - Parameters:
     ///   - url: `postgres://user@host:5432/database?sslmode=verify-full`. The password is in the environment as
     ///     `PGPASSWORD`, or in the file that `PGPASSFILE` names.
+    ///   - directURL: the URL of PostgreSQL itself, with the same database and user, if `url` is that of a connection
+    ///     pooler. Without it, transactions through a pooler fail.
     ///   - options: the limits and the timeouts.
-    /// - Throws: ``LFSSyncServer/SQLFailure`` if the URL is invalid or has a password, or if it refers to another
+    /// - Throws: ``LFSSyncServer/SQLFailure`` if a URL is invalid or has a password, or if it refers to another
     ///   machine and no `sslmode` is set.
-    public init(url: String, options: PostgresOptions = PostgresOptions()) throws {
-        self.url = try PostgresURL(url)
-        pool = PostgresPool(self.url, options: options)
+    public init(url: String, directURL: String? = nil, options: PostgresOptions = PostgresOptions()) throws {
+        let poolURL = try PostgresURL(url, pooling: directURL == nil ? .none : .byTransaction)
+        self.directURL = try directURL.map { try PostgresURL($0, pooling: .bySession) } ?? poolURL
+        pool = PostgresPool(poolURL, options: options)
         self.options = options
     }
 
@@ -50,7 +58,7 @@ public final class PostgresDatabase: SQLDatabase {
 
     /// Passes the notices of all servers to a closure. Opens the connection for notices.
     public func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? {
-        let new = NoticeExchange(url, options: options, receive: receive)
+        let new = NoticeExchange(directURL, options: options, receive: receive)
         exchange.withLock { $0 = new }
         return ServerLink(
             announce: { new.send([$0]) }, takeTurn: { try await new.takeTurn($0) }, endTurn: { await new.endTurn($0) })

@@ -13,11 +13,22 @@ import Darwin
 ///
 /// The address must not contain a password, because process lists and logs show it.
 struct PostgresURL: Sendable {
+    /// The use of the database's sessions by the connections to the URL.
+    enum Pooling {
+        /// Each connection is a session. Connections through a pooler are refused.
+        case none
+        /// Each connection is a session, also through a pooler.
+        case bySession
+        /// A connection pooler may run each transaction of a connection in another session.
+        case byTransaction
+    }
+
     let text: String
+    let pooling: Pooling
 
     /// - Throws: `SQLFailure` if the URL is invalid or has a password, or if it refers to another machine and no
     ///   `sslmode` is set.
-    init(_ text: String) throws {
+    init(_ text: String, pooling: Pooling = .none) throws {
         guard ["postgres://", "postgresql://"].contains(where: text.hasPrefix) else {
             throw SQLFailure(
                 .unusable, message: "The URL of a PostgreSQL database has the form postgres://user@host/database.")
@@ -41,6 +52,7 @@ struct PostgresURL: Sendable {
         }
         try Self.requireChoice(values)
         self.text = text
+        self.pooling = pooling
     }
 
     /// Requires that the operator sets `sslmode` for a database on another machine. By default, libpq encrypts only if

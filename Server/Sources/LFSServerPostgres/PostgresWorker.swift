@@ -55,8 +55,7 @@ final class PostgresWorker: @unchecked Sendable {
             try job.begin(current.canceller)
             let value: Value
             do {
-                if collectsNotices { try current.collectNotices() }
-                try current.begin(words)
+                try current.begin(words, collectsNotices: collectsNotices)
                 value = try body(current)
             } catch {
                 let isLost = current.isBroken

@@ -45,6 +45,31 @@ struct DatabaseOptionTests {
         #expect(error?.message.contains("PGPASSWORD") == true && error?.message.contains("hunter2") == false)
     }
 
+    @Test("The URL behind a pooler is checked like that of the pooler")
+    func direct() async throws {
+        let url = "postgres://ann@127.0.0.1:1/none"
+        await (try SyncStoreOptions.open(url, direct: url)).close()
+        let error = #expect(throws: ValidationError.self) {
+            try SyncStoreOptions.open(url, direct: "postgres://ann:hunter2@127.0.0.1/none")
+        }
+        let message = error?.message ?? ""
+        #expect(message.contains("--direct-database") && message.contains("PGPASSWORD"), "\(message)")
+        #expect(!message.contains("hunter2"))
+    }
+
+    @Test("--direct-database requires a PostgreSQL URL as --database")
+    func directAlone() throws {
+        let direct = ["--direct-database", "postgres://ann@127.0.0.1/none"]
+        #expect(throws: (any Error).self) {
+            try ServeCommand.parse(["--storage", "dir:/srv", "--tokens", "t"] + direct)
+        }
+        #expect(throws: (any Error).self) { try ServeCommand.parse(["--database", "sync.sqlite"] + direct) }
+        #expect(throws: (any Error).self) { try SyncStoreOptions.parse(["--database", "sync.sqlite"] + direct) }
+        let database = ["--database", "postgres://ann@127.0.0.1:6432/none"]
+        #expect(try ServeCommand.parse(database + direct).directDatabase == direct[1])
+        #expect(try SyncStoreOptions.parse(database + direct).directDatabase == direct[1])
+    }
+
     /// Runs lfs-server, and returns its status and its messages.
     private func run(_ words: [String]) throws -> (status: Int32, messages: String) {
         let (process, errors) = (Process(), Pipe())

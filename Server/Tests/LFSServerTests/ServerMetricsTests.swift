@@ -30,8 +30,9 @@ struct ServerMetricsTests {
                 ["--database", "x", "--certificate", files.certificate, "--key", files.key])
             let parts = try await ServedParts(
                 storage: "dir:\(folder.path)/objects", tokens: nil, secrets: [],
-                store: (path: "\(folder.path)/rows.sqlite", schema: .uploader), syncOptions: SyncServiceOptions(),
-                wait: DatabaseWait(limit: .zero, logger: logger), provider: try ProviderOptions.parse([]),
+                store: (path: "\(folder.path)/rows.sqlite", direct: nil, schema: .uploader),
+                syncOptions: SyncServiceOptions(), wait: DatabaseWait(limit: .zero, logger: logger),
+                provider: try ProviderOptions.parse([]),
                 limits: SigningLimits(), reserve: 1, publicURL: try #require(URL(string: "http://127.0.0.1/lfs")),
                 metrics: text, logger: logger)
             let metrics = ServerMetrics(

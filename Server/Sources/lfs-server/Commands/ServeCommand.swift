@@ -51,6 +51,8 @@ struct ServeCommand: AsyncParsableCommand {
                 + "with the password in PGPASSWORD or ~/.pgpass.", valueName: "file|url"))
     var database: String?
 
+    @Option(help: SyncStoreOptions.directDatabaseHelp) var directDatabase: String?
+
     @Option(
         help: ArgumentHelp(
             "The file of the signing secret, if it is not next to --tokens or the database. All servers of one "
@@ -164,6 +166,7 @@ struct ServeCommand: AsyncParsableCommand {
                 "--storage with a PostgreSQL database needs --secret FILE, the signing secret. The file is created "
                     + "if it is missing.")
         }
+        try SyncStoreOptions.validate(direct: directDatabase, database: database)
         guard secret.isEmpty || storage != nil else { throw ValidationError("--secret needs --storage.") }
         guard state == nil || database != nil else { throw ValidationError("--state needs --database.") }
         let isPlain = schemaFrom == nil && !sharing.isGiven && !nameAccounts
@@ -222,7 +225,10 @@ struct ServeCommand: AsyncParsableCommand {
         limits.largestObject = largestObject?.bytes
         limits.expiry = .seconds(urlLifetime.seconds)
         let publicURL = try publicURL(address)
-        let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
+        let store = try database.map { path in
+            let schema = try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))
+            return (path: path, direct: directDatabase, schema: schema)
+        }
         var syncOptions = syncLimits.options()
         newSessions.apply(to: &syncOptions)
         syncOptions.quota = quotas.quota

@@ -17,7 +17,24 @@ struct SyncStoreOptions: ParsableArguments {
             valueName: "file"))
     var schemaFrom: String?
 
+    @Option(help: SyncStoreOptions.directDatabaseHelp) var directDatabase: String?
+
+    static var directDatabaseHelp: ArgumentHelp {
+        ArgumentHelp(
+            "The URL of PostgreSQL itself, if --database is that of a connection pooler, such as PgBouncer. Servers "
+                + "notify each other over it.", valueName: "url", visibility: .hidden)
+    }
+
     @OptionGroup(visibility: .hidden) var sharing: SharingOptions
+
+    func validate() throws { try Self.validate(direct: directDatabase, database: database) }
+
+    /// - Throws: `ValidationError` if the URL of PostgreSQL itself is given, and the database is not PostgreSQL.
+    static func validate(direct: String?, database: String?) throws {
+        guard direct == nil || database.map(isPostgres) == true else {
+            throw ValidationError("--direct-database needs --database postgres://…, the URL of the connection pooler.")
+        }
+    }
 
     /// True if the database is a file that does not exist. SQLite interprets a text with `file:` as a URI.
     var isMissing: Bool {
@@ -31,7 +48,7 @@ struct SyncStoreOptions: ParsableArguments {
             throw CommandFailure(
                 "There is no database \(database). 'session add', 'schema migrate' and 'serve' create it.")
         }
-        return try Self.open(database)
+        return try Self.open(database, direct: directDatabase)
     }
 
     func schema() throws -> SyncSchema { try sharing.adding(to: try Self.schema(schemaFrom)) }
@@ -77,13 +94,15 @@ struct SyncStoreOptions: ParsableArguments {
         ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
     }
 
-    static func open(_ text: String) throws -> any SQLDatabase {
+    /// - Parameter direct: the URL of PostgreSQL itself, if `text` is that of a connection pooler.
+    static func open(_ text: String, direct: String? = nil) throws -> any SQLDatabase {
         if isPostgres(text) {
             do {
-                return try PostgresDatabase(url: text)
+                return try PostgresDatabase(url: text, directURL: direct)
             } catch let failure as SQLFailure {
                 // The message omits the URL, which may contain a password.
-                throw ValidationError("--database: \(failure.message)")
+                let options = direct == nil ? "--database" : "--database or --direct-database"
+                throw ValidationError("\(options): \(failure.message)")
             }
         }
         do {

@@ -35,21 +35,23 @@ struct ServedParts: Service {
     ///   - tokens: the token file, or nil if sessions open everything.
     ///   - secrets: the files of the signing secrets, or none for the default next to the token file or the database.
     ///     The first one signs.
-    ///   - store: the sync database and its schema, or nil without sync.
+    ///   - store: the sync database, the URL of PostgreSQL itself behind a connection pooler, and the schema. Nil
+    ///     without sync.
     ///   - syncOptions: the options of sync.
     ///   - provider: the identity provider whose tokens open sessions.
     ///   - wait: the wait for a database that is not ready.
     ///   - reserve: the bytes of the disk that uploads to a folder leave free.
     ///   - metrics: receives the numbers of the database's failures.
     init(
-        storage: String?, tokens: String?, secrets: [String], store: (path: String, schema: SyncSchema)?,
-        syncOptions: SyncServiceOptions, wait: DatabaseWait, provider: ProviderOptions, limits: SigningLimits,
-        reserve: Int64, publicURL: URL, metrics: any MetricsFactory, logger: Logger
+        storage: String?, tokens: String?, secrets: [String],
+        store: (path: String, direct: String?, schema: SyncSchema)?, syncOptions: SyncServiceOptions,
+        wait: DatabaseWait, provider: ProviderOptions, limits: SigningLimits, reserve: Int64, publicURL: URL,
+        metrics: any MetricsFactory, logger: Logger
     ) async throws {
         var checks: [HealthCheck] = []
         var disks: [DiskSpace] = []
         if let store {
-            let opened = try SyncStoreOptions.open(store.path)
+            let opened = try SyncStoreOptions.open(store.path, direct: store.direct)
             let database = CountedDatabase(opened, factory: metrics)
             self.database = database
             postgres = opened as? PostgresDatabase
