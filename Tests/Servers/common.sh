@@ -25,11 +25,16 @@ locked() {
 # need_packages PACKAGE...: Debian packages. A daemon that comes with one is not left running.
 need_packages() { locked "${TMPDIR:-/tmp}/lfs-install.$(id -u).lock" install_packages "$@"; }
 install_packages() {
-    had_memcached=$(command -v memcached || true)
+    missing=""
+    for daemon in /usr/bin/memcached /usr/sbin/pgbouncer; do
+        [ -x $daemon ] || missing="$missing $daemon"
+    done
     "$checkout/Tests/install-tools" "$@" || return
-    if [ -z "$had_memcached" ] && command -v memcached >/dev/null && [ -d /run/systemd/system ]; then
-        $([ "$(id -u)" = 0 ] || echo sudo) systemctl --quiet disable --now memcached
-    fi
+    for daemon in $missing; do
+        if [ -x "$daemon" ] && [ -d /run/systemd/system ]; then
+            $([ "$(id -u)" = 0 ] || echo sudo) systemctl --quiet disable --now "${daemon##*/}"
+        fi
+    done
 }
 
 # need_python NAME REQUIREMENT...: a virtual environment $cache/NAME with exactly these requirements.

@@ -3,7 +3,8 @@
 profile="postgres"
 accessKey="lfs"
 
-install_server() {
+install_server() { install_postgres; }
+install_postgres() {
     if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
         # Debian's package would make and start a server of its own.
         root=$([ "$(id -u)" = 0 ] || echo sudo)
@@ -14,27 +15,27 @@ install_server() {
     need_packages postgresql libpq-dev
 }
 
-launch_server() {
+launch_server() { launch_postgres; }
+launch_postgres() {
     take_ports sql || return
     endpoint="postgres://$accessKey@127.0.0.1:$sql/postgres"
     health="postgres://127.0.0.1:$sql/$accessKey"
     programs=$(dirname "$(find /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)")
     # A folder of its own, since the server does not run as root, who alone may read the others.
-    data=$(mktemp -d "${TMPDIR:-/tmp}/lfs-postgres.XXXXXX") || return
-    echo "$data" >>"$folder/leftovers"
+    home=$(mktemp -d "${TMPDIR:-/tmp}/lfs-postgres.XXXXXX") || return
+    echo "$home" >>"$folder/leftovers"
     as=""
     if [ "$(id -u)" = 0 ]; then
-        chown postgres "$data" || return
+        chown postgres "$home" || return
         as="setpriv --reuid=postgres --regid=postgres --init-groups"
     fi
-    printf '%s\n' "$secretKey" >"$data/password"
-    chmod 644 "$data/password"
+    printf '%s\n' "$secretKey" >"$home/password"
+    chmod 644 "$home/password"
     # shellcheck disable=SC2086  # words
-    (cd / && $as "$programs/initdb" --pgdata "$data/rows" --username "$accessKey" --pwfile "$data/password" \
+    (cd / && $as "$programs/initdb" --pgdata "$home/rows" --username "$accessKey" --pwfile "$home/password" \
         --auth scram-sha-256 --encoding UTF8 --locale C.UTF-8 --no-sync) >"$folder/initdb.log" 2>&1 || return
     # shellcheck disable=SC2086
-    launch postgres $as "$programs/postgres" -D "$data/rows" -p "$sql" -c listen_addresses=127.0.0.1 \
+    launch postgres $as "$programs/postgres" -D "$home/rows" -p "$sql" -c listen_addresses=127.0.0.1 \
         -c unix_socket_directories= -c fsync=off -c max_connections=1000 -c max_prepared_transactions=8 \
         -c deadlock_timeout=100ms -c log_min_messages=fatal -c log_min_error_statement=panic
-    data=""
 }

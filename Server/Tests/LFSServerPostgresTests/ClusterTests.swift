@@ -23,7 +23,7 @@ struct ClusterTests {
         let dump = FileManager.default.temporaryDirectory.appending(path: "\(run.schema).sql")
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: dump) } }
         let endpoint = try #require(TestStore.endpoint)
-        try PostgresTool.run("pg_dump", arguments: ["--schema", run.schema, "--file", dump.path, endpoint])
+        try PostgresTool.dump(run.schema, to: dump)
         try await OtherCluster.run { url in
             #expect(url != endpoint)
             try PostgresTool.run("psql", arguments: ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, url])

@@ -11,7 +11,7 @@ struct DatabaseTests {
         _ body: (PostgresDatabase, _ schema: String) async throws -> Void
     ) async throws {
         try await TestStore.run { url, schema in
-            let database = try PostgresDatabase(url: url, options: options)
+            let database = try TestStore.database(url, options: options)
             try await database.write { db in
                 try db.run(script: "CREATE TABLE t (id BIGINT PRIMARY KEY, a TEXT CHECK (a <> 'bad'))")
             }

@@ -21,7 +21,7 @@ struct TwoServers: Sendable {
 
     static func run(_ body: (TwoServers) async throws -> Void) async throws {
         try await TestStore.run { url, schema in
-            let databases = try (0..<3).map { _ in try PostgresDatabase(url: url, options: .patient) }
+            let databases = try (0..<3).map { _ in try TestStore.database(url) }
             let watched = WatchedDatabase(databases[1])
             try await body(
                 TwoServers(

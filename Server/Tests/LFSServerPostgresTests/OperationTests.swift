@@ -12,7 +12,7 @@ struct OperationTests {
         _ options: SyncServiceOptions = SyncServiceOptions(), _ body: (PostgresCase) async throws -> Void
     ) async throws {
         try await TestStore.run { url, schema in
-            let database = try PostgresDatabase(url: url, options: .patient)
+            let database = try TestStore.database(url)
             let service = try await SyncService(database, schema: SharingServer.schema, options: options)
             let server = TestServer(database: database, service: service)
             try await body(PostgresCase(url: url, schema: schema, database: database, server: server))
@@ -133,7 +133,7 @@ struct OperationTests {
             try await run.server.fill(10, bytes: 10)
             var options = PostgresOptions.patient
             options.statementTimeout = .seconds(5)
-            let database = try PostgresDatabase(url: run.url, options: options)
+            let database = try TestStore.database(run.url, options: options)
             let service = try await SyncService(database, schema: TestServer.schema)
             let slow = TestDevice(service: service, token: device.token)
             var stream = try await slow.open()
@@ -163,7 +163,7 @@ struct OperationTests {
             let endpoint = try #require(TestStore.endpoint)
             let dump = FileManager.default.temporaryDirectory.appending(path: "\(name).sql")
             defer { try? FileManager.default.removeItem(at: dump) }
-            try PostgresTool.run("pg_dump", arguments: ["--schema", run.schema, "--file", dump.path, endpoint])
+            try PostgresTool.dump(run.schema, to: dump)
             try PostgresTool.run("psql", arguments: ["--quiet", "--command", "CREATE DATABASE \(name)", endpoint])
             let other = endpoint.replacing("/postgres?", with: "/\(name)?").replacing(
                 /\/postgres$/, with: "/\(name)")

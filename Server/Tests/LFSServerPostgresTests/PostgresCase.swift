@@ -16,7 +16,7 @@ struct PostgresCase: Sendable {
         _ options: PostgresOptions = .patient, _ body: (PostgresCase) async throws -> Void
     ) async throws {
         try await TestStore.run { url, schema in
-            let database = try PostgresDatabase(url: url, options: options)
+            let database = try TestStore.database(url, options: options)
             let service = try await SyncService(database, schema: TestServer.schema)
             try await body(
                 PostgresCase(

@@ -10,6 +10,12 @@ enum PostgresTool {
         _ = try run(program, arguments: arguments)
     }
 
+    /// Writes the objects of a schema to a file, without their owners.
+    static func dump(_ schema: String, to file: URL) throws {
+        let endpoint = try #require(TestStore.endpoint)
+        try run("pg_dump", arguments: ["--no-owner", "--schema", schema, "--file", file.path, endpoint])
+    }
+
     /// `Process` waits until every process that inherited its descriptors has ended, so a started server must not
     /// inherit them.
     private static let closing = """

@@ -28,14 +28,14 @@ struct RestoreTests {
             try await reader.sync()
             try await idle.sync()
             let first = try await run.server.service.compareHistory(with: nil).mark
-            try PostgresTool.run("pg_dump", arguments: ["--schema", run.schema, "--file", dump.path, endpoint])
+            try PostgresTool.dump(run.schema, to: dump)
             try await writer.put("RecipeV2", key: "r2", values: Self.titled("Broth"))
             #expect(try await reader.sync() == ["Recipe r2"])
             let last = try await run.server.service.compareHistory(with: first).mark
             try await run.server.execute("DROP SCHEMA \(run.schema) CASCADE")
             try PostgresTool.run(
                 "psql", arguments: ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, endpoint])
-            let database = try PostgresDatabase(url: run.url, options: .patient)
+            let database = try TestStore.database(run.url)
             let service = try await SyncService(database, schema: TestServer.schema)
             #expect(try await TestServer(database: database, service: service).count("recipe") == 1)
             // The reader's own batch shows the gap before anything else does.
@@ -50,13 +50,12 @@ struct RestoreTests {
     @Test("A dump restored in another cluster is noticed without a mark")
     func otherCluster() async throws {
         try await PostgresCase.run { run in
-            let endpoint = try #require(TestStore.endpoint)
             let dump = FileManager.default.temporaryDirectory.appending(path: "\(run.schema).sql")
             defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: dump) } }
             let device = try await run.server.device()
             try await device.sync()
             _ = try await run.server.service.compareHistory(with: nil)
-            try PostgresTool.run("pg_dump", arguments: ["--schema", run.schema, "--file", dump.path, endpoint])
+            try PostgresTool.dump(run.schema, to: dump)
             try await OtherCluster.run { url in
                 try PostgresTool.run(
                     "psql", arguments: ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, url])

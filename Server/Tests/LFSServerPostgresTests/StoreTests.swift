@@ -165,7 +165,7 @@ struct StoreTests {
     @Test("Concurrent migrations run once, and an older server refuses the newer store")
     func twice() async throws {
         try await TestStore.run { url, _ in
-            let databases = try (1...3).map { _ in try PostgresDatabase(url: url, options: .patient) }
+            let databases = try (1...3).map { _ in try TestStore.database(url) }
             try await serve(databases[0], schema: Self.old)
             let counts = try await withThrowingTaskGroup { group in
                 for database in databases {

@@ -7,13 +7,36 @@ import Testing
 enum TestStore {
     private struct Server: Decodable {
         let endpoint: String
+        /// The URL of PostgreSQL itself, if the endpoint is a connection pooler.
+        let directEndpoint: String?
     }
 
-    /// The server's URL, which `Tests/Servers/with postgres -- COMMAND` sets.
-    static let endpoint: String? = {
+    /// The server that `Tests/Servers/with postgres -- COMMAND` or `with pgbouncer` starts.
+    private static let server: Server? = {
         guard let text = ProcessInfo.processInfo.environment["LFS_POSTGRES_SERVERS"] else { return nil }
-        return try? JSONDecoder().decode([Server].self, from: Data(text.utf8)).first?.endpoint
+        return try? JSONDecoder().decode([Server].self, from: Data(text.utf8)).first
     }()
+
+    /// The URL of PostgreSQL.
+    static let endpoint = server.map { $0.directEndpoint ?? $0.endpoint }
+
+    /// The URL of the connection pooler in front of it, or nil without one.
+    static let pooler = server?.directEndpoint == nil ? nil : server?.endpoint
+
+    /// Creates a database whose transactions go through the connection pooler, if there is one.
+    ///
+    /// - Parameter url: a URL of PostgreSQL.
+    static func database(_ url: String, options: PostgresOptions = .patient) throws -> PostgresDatabase {
+        guard let pooled = try pooled(url) else { return try PostgresDatabase(url: url, options: options) }
+        return try PostgresDatabase(url: pooled, directURL: url, options: options)
+    }
+
+    /// Returns the URL with the port of the connection pooler, or nil without one.
+    static func pooled(_ url: String) throws -> String? {
+        guard let pooler, let endpoint else { return nil }
+        let ports = try [endpoint, pooler].map { String(try #require($0.firstMatch(of: /:\d+\//)).0) }
+        return url.replacing(ports[0], with: ports[1])
+    }
 
     /// - Parameter isQuick: only for SQLite.
     static func run(isQuick: Bool = false, _ body: (any SQLDatabase) async throws -> Void) async throws {
@@ -21,14 +44,14 @@ enum TestStore {
             // Many cases run concurrently.
             var options = PostgresOptions.patient
             options.connectionLimit = 3
-            let database = try PostgresDatabase(url: url, options: options)
+            let database = try self.database(url, options: options)
             try await body(database)
             await database.close()
         }
     }
 
-    /// - Parameter body: receives the URL of a temporary schema and the schema's name, which is also the application
-    ///   name of its connections.
+    /// - Parameter body: receives the URL of a temporary schema and the schema's name. Its connections have the same
+    ///   application name, and user if there is a pooler.
     static func run(_ body: (_ url: String, _ schema: String) async throws -> Void) async throws {
         guard let endpoint else {
             Issue.record("There is no PostgreSQL. Run: Tests/Servers/with postgres -- swift test --package-path Server")
@@ -54,15 +77,32 @@ enum TestStore {
         let schema = "t" + UUID().uuidString.replacing("-", with: "").lowercased()
         let owner = try PostgresDatabase(url: endpoint)
         try await owner.write { try $0.run(script: "CREATE SCHEMA \(schema)") }
+        var url = "\(endpoint)?options=-csearch_path%3D\(schema)&application_name=\(schema)"
+        if pooler != nil {
+            // PgBouncer refuses options, so the test has its own user, whose setting names the schema.
+            let password = ProcessInfo.processInfo.environment["PGPASSWORD"] ?? ""
+            try await owner.write { db in
+                try db.run(script: "CREATE ROLE \(schema) SUPERUSER LOGIN PASSWORD '\(password)'")
+                try db.run(script: "ALTER ROLE \(schema) SET search_path = \(schema)")
+            }
+            url = "\(endpoint.replacing(/\/\/[^@]*@/, with: "//\(schema)@"))?application_name=\(schema)"
+        }
         // The schema is dropped after a failure too.
         let result: Result<Void, any Error>
         do {
-            result = .success(
-                try await body("\(endpoint)?options=-csearch_path%3D\(schema)&application_name=\(schema)", schema))
+            result = .success(try await body(url, schema))
         } catch {
             result = .failure(error)
         }
-        try await owner.write { try $0.run(script: "DROP SCHEMA \(schema) CASCADE") }
+        try await owner.write { db in
+            // The pooler keeps the sessions of the test's user.
+            try db.run(
+                script: """
+                    DROP SCHEMA \(schema) CASCADE;
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(schema)';
+                    DROP ROLE IF EXISTS \(schema)
+                    """)
+        }
         await owner.close()
         try result.get()
     }

@@ -87,7 +87,7 @@ struct TriggerTests {
             try await withThrowingTaskGroup { group in
                 for _ in 1...4 {
                     group.addTask {
-                        let database = try PostgresDatabase(url: url, options: .patient)
+                        let database = try TestStore.database(url)
                         let service = try await SyncService(database, schema: TestServer.schema)
                         // All of them use the same account, which one of them creates.
                         _ = try await service.addSession(account: "ann")
@@ -96,7 +96,7 @@ struct TriggerTests {
                 }
                 try await group.waitForAll()
             }
-            let database = try PostgresDatabase(url: url, options: .patient)
+            let database = try TestStore.database(url)
             let service = try await SyncService(database, schema: TestServer.schema)
             let server = TestServer(database: database, service: service)
             #expect(try await server.text("SELECT count(*) || '' FROM sync_account") == "1")
