@@ -22,7 +22,8 @@ struct LFSServerCommand: AsyncParsableCommand {
         version: ServerVersion.text,
         subcommands: [
             ServeCommand.self, TokenCommand.self, SessionCommand.self, AccountCommand.self, SchemaCommand.self,
-            PruneCommand.self, RestoredCommand.self, ServerConfigCommand.self, ServeOptionsTopic.self,
+            PruneCommand.self, RestoredCommand.self, MoveCommand.self, ServerConfigCommand.self,
+            ServeOptionsTopic.self,
         ])
 
     /// The variables and the file with values of options.

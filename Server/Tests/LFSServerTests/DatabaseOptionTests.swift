@@ -106,6 +106,22 @@ struct DatabaseOptionTests {
         }
     }
 
+    @Test func `A move of a missing file creates no file`() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let path = folder.appending(path: "none.sqlite").path
+            let (status, messages) = try run(["move", "--from", path, "--to", "postgres://nobody@127.0.0.1:1/none"])
+            #expect(status == 1, "\(messages)")
+            #expect(messages.hasPrefix("Error: There is no database \(path). Nothing was moved."), "\(messages)")
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test func `A move needs a file and a PostgreSQL URL`() {
+        for (from, to) in [("a.sqlite", "b.sqlite"), ("postgres://a@h/x", "postgres://a@h/y")] {
+            #expect(throws: (any Error).self) { try MoveCommand.parse(["--from", from, "--to", to]) }
+        }
+    }
+
     @Test(arguments: [
         ["session", "reset", "x"], ["session", "revoke", "x"], ["session", "revoke", "--account", "bob"],
         ["account", "quota", "--account", "bob"], ["account", "remove", "--account", "bob"],

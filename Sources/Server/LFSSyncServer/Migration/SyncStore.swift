@@ -57,27 +57,30 @@ public struct SyncStore: Sendable {
     /// - Returns: the statements that were run, without those of the server's own tables.
     /// - Throws: ``SyncStoreError`` if an object was changed by hand or would have to be removed. ``SQLFailure``.
     @discardableResult public func migrate() async throws -> [String] {
-        try await database.write { db in
-            try PostgresOrder.takeTurn(db)
-            let state: SchemaTable.State
-            if let found = try SchemaTable.state(db) {
-                state = found
-            } else {
-                for script in ServerTables.scripts(db.dialect) { try db.run(script: script) }
-                state = try SchemaTable.begin(db)
-            }
-            let difference = try difference(from: state, db)
-            if difference.statements.isEmpty, state.schema == schema { return [] }
-            for statement in difference.statements { try db.run(script: statement) }
-            try SchemaTable.note(schema, made: SchemaObject.all(of: checked, db.dialect), db)
-            return difference.statements
+        try await database.write { try migrate($0) }
+    }
+
+    /// Does the same as ``migrate()`` in the current transaction.
+    @discardableResult func migrate(_ db: any SQLConnection) throws -> [String] {
+        try PostgresOrder.takeTurn(db)
+        let state: SchemaTable.State
+        if let found = try SchemaTable.state(db) {
+            state = found
+        } else {
+            for script in ServerTables.scripts(db.dialect) { try db.run(script: script) }
+            state = try SchemaTable.begin(db)
         }
+        let difference = try difference(from: state, db)
+        if difference.statements.isEmpty, state.schema == schema { return [] }
+        for statement in difference.statements { try db.run(script: statement) }
+        try SchemaTable.note(schema, made: SchemaObject.all(of: checked, db.dialect), db)
+        return difference.statements
     }
 
     /// Compares the store with the schema.
     ///
     /// - Throws: ``SyncStoreError``.
-    private func difference(from state: SchemaTable.State, _ db: any SQLConnection) throws -> SchemaDifference {
+    func difference(from state: SchemaTable.State, _ db: any SQLConnection) throws -> SchemaDifference {
         guard state.version <= ServerTables.version else {
             throw SyncStoreError(
                 .newerServer,
@@ -96,7 +99,7 @@ public struct SyncStore: Sendable {
     }
 }
 
-/// An error that prevents a server from using a store.
+/// An error that prevents a server from using a store, or the move of a store.
 public struct SyncStoreError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of problems with a store.
     public enum Code: String, Sendable {
@@ -106,6 +109,14 @@ public struct SyncStoreError: LocalizedError, Sendable, Hashable, CustomStringCo
         case drift
         /// The schema lacks a part of the store, or defines it differently.
         case destructive
+        /// An earlier server has created the store, and it was not migrated since.
+        case outdated
+        /// Another program has the file of the store open.
+        case inUse
+        /// The file of the store is damaged.
+        case damaged
+        /// The database that a store moves to has tables.
+        case notEmpty
     }
 
     /// The kind of problem.
@@ -125,6 +136,12 @@ public struct SyncStoreError: LocalizedError, Sendable, Hashable, CustomStringCo
         case .destructive:
             "\(all) The server never removes parts of a store. If it is older than the schema, use a newer server. "
                 + "Otherwise keep the column or table, or copy its rows into a new store with your own program."
+        case .outdated: "\(all) Run 'lfs-server schema migrate' with this file first."
+        case .inUse: "\(all) Stop the server and everything else that has the file open."
+        case .damaged: "\(all) Restore a backup."
+        case .notEmpty:
+            "\(all) Use a new database. If the rows are not needed, you can drop the schema with its tables and create "
+                + "it again."
         }
     }
 

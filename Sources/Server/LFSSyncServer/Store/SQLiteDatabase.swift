@@ -108,7 +108,7 @@ public final class SQLiteDatabase: SQLDatabase {
 }
 
 /// A connection to SQLite. Owner: the queue of the connection.
-private struct SQLiteConnection: SQLConnection {
+struct SQLiteConnection: SQLConnection {
     let db: Database
 
     init(_ db: Database) { self.db = db }
@@ -211,6 +211,17 @@ private final class ProgressCheck {
     init(_ isOver: @escaping () -> Bool) { self.isOver = isOver }
 }
 
+extension SQLiteConnection {
+    /// Passes the values of each row to a closure, by the kinds in which the file stores them.
+    func values(of sql: String, _ row: ([SQLValue]) throws -> Void) throws {
+        try query(sql, arguments: []) { current in
+            guard let current = current as? SQLiteRow else { return false }
+            try row(try current.values())
+            return true
+        }
+    }
+}
+
 /// The current row of a statement, read in place. Each row of a stream has only three values.
 private struct SQLiteRow: SQLRow {
     let statement: SQLiteStatement
@@ -237,6 +248,18 @@ private struct SQLiteRow: SQLRow {
         let start = sqlite3_column_blob(statement, Int32(column))
         let count = Int(sqlite3_column_bytes(statement, Int32(column)))
         return try body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+    }
+
+    func values() throws -> [SQLValue] {
+        try (0..<Int(sqlite3_column_count(statement))).map { column in
+            switch sqlite3_column_type(statement, Int32(column)) {
+            case SQLITE_INTEGER: .integer(sqlite3_column_int64(statement, Int32(column)))
+            case SQLITE_FLOAT: .real(sqlite3_column_double(statement, Int32(column)))
+            case SQLITE_TEXT: try text(column).map { .text($0) } ?? .null
+            case SQLITE_BLOB: try withBytes(column) { .blob(Array($0)) } ?? .null
+            default: .null
+            }
+        }
     }
 }
 

@@ -1,0 +1,64 @@
+import ArgumentParser
+import LFSServerPostgres
+import LFSSyncServer
+
+/// A command that copies the sync database from SQLite to PostgreSQL.
+struct MoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move", abstract: "Copies the sync database from an SQLite file to PostgreSQL.",
+        discussion: """
+            Stop the server first. The command refuses a file that is open elsewhere, and
+            a target that has tables. It writes nothing to the file, and fills the target
+            in one transaction: after a failure, the target is still empty. Devices
+            continue without receiving their rows again.
+
+            EXAMPLES
+              Move the database of a stopped server:
+                createdb lfs
+                lfs-server move --from sync.sqlite --to postgres://lfs@localhost/lfs
+            """)
+
+    @Option(help: ArgumentHelp("The SQLite file of the stopped server.", valueName: "file"))
+    var from: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The PostgreSQL database, with the password in PGPASSWORD or ~/.pgpass.", valueName: "url"))
+    var to: String
+
+    func validate() throws {
+        guard !SyncStoreOptions.isPostgres(from) else { throw ValidationError("--from has to be an SQLite file.") }
+        guard SyncStoreOptions.isPostgres(to) else {
+            throw ValidationError("--to has to be a PostgreSQL database: postgres://USER@HOST/NAME.")
+        }
+    }
+
+    func run() async throws {
+        let target: PostgresDatabase
+        do {
+            target = try PostgresDatabase(url: to)
+        } catch let failure as SQLFailure {
+            // The message omits the URL, which may contain a password.
+            throw ValidationError("--to: \(failure.message)")
+        }
+        let result: Result<[String: Int64], any Error>
+        do {
+            result = .success(try await SyncStore.move(fileAt: from, to: target))
+        } catch let failure as SQLFailure {
+            result = .failure(CommandFailure("\(failure.message) Nothing was moved."))
+        } catch {
+            result = .failure(error)
+        }
+        await target.close()
+        for (table, count) in try result.get().sorted(by: { $0.key < $1.key }) {
+            Console.print("\(table): \(count) rows")
+        }
+        Console.print(
+            """
+            Both databases have the same number of rows in each table. Start the server
+            with the same options, and with --database \(to).
+            If it has --storage, add the signing secret, by default --secret \(from).secret.
+            Do not serve \(from) again: it lacks all later changes.
+            """)
+    }
+}
