@@ -217,6 +217,7 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = log.bootstrap()
         logger.notice("lfs-server starts.", metadata: ["version": "\(ServerVersion.text)"])
         let certificate = try loadCertificate()
+        certificate?.reportExpiry(to: logger)
         let address = try Self.address(listen, option: "--listen")
         let connections = try ConnectionLimit.allow(connections)
         let text = TextMetrics()
@@ -379,6 +380,7 @@ struct ServeCommand: AsyncParsableCommand {
     func certificateFiles(_ used: ServerCertificate, logger: Logger) -> ReloadedFiles {
         ReloadedFiles("certificate", paths: [certificate, key].compactMap { $0 }, logger: logger) {
             try used.replace(with: $0[0], key: $0[1])
+            used.reportExpiry(to: logger)
         }
     }
 

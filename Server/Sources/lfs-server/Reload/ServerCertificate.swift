@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import NIOCore
 import NIOSSL
 import Synchronization
@@ -45,6 +46,15 @@ final class ServerCertificate: Sendable {
     /// The time after which clients refuse the certificate.
     var expiry: Date? {
         current.withLock { $0.chain.map(\.notValidAfter).min() }.map { Date(timeIntervalSince1970: Double($0)) }
+    }
+
+    /// Logs an error if the certificate has expired. No health check fails, because a balancer in front may not verify
+    /// the certificate.
+    func reportExpiry(to logger: Logger) {
+        guard let expiry, expiry <= Date() else { return }
+        logger.error(
+            "The certificate has expired, so clients refuse it. Replace the files of --certificate and --key.",
+            metadata: ["expiry": "\(expiry.formatted(.iso8601))"])
     }
 
     /// The configuration of connections. Each handshake uses the current pair.
