@@ -159,6 +159,26 @@ struct RepairTests {
         }
     }
 
+    @Test("Discarding keeps values that another router has set with a new root key", arguments: [false, true])
+    func replacedRootKey(givesUp: Bool) async throws {
+        try await withPlace { place in
+            let keys: [StorageKey<String>] = [Store.encrypted.key("row"), Store.encryptedFile.key("file")]
+            let storage = try await place.open { keys }
+            for key in keys { try await storage.set("lost", for: key) }
+            try FileManager.default.removeItem(at: place.folder.child("keys").child("root"))
+            let database = try place.otherDatabase()
+            let other = try await StorageRouter.open(
+                database, catalogs: [StorageCatalog("app") { keys }], options: place.options)
+            #expect(try await other.giveUpRootKey() == ["file", "row"])
+            for key in keys { try await other.set("new", for: key) }
+            // The first router still has the lost root key in memory.
+            let discarded = givesUp ? try await storage.giveUpRootKey() : try await storage.discardUnreadable()
+            #expect(discarded == [])
+            for key in keys { #expect(try await storage.get(key) == "new", "\(key.name)") }
+            try database.close()
+        }
+    }
+
     @Test("Discarding the values of a damaged data key keeps all other values")
     func damagedDataKey() async throws {
         try await withPlace { place in

@@ -7,7 +7,8 @@ extension KeyRotation {
     /// - Returns: the keys, or their families, whose values were removed.
     /// - Throws: the error that made the root key unavailable.
     func discard() async throws -> [String] {
-        try await access.ring.load()
+        // Another process may have replaced the root key, and the one in memory opens none of the values then.
+        _ = try await access.ring.keys()
         return try await discard(all: false)
     }
 
@@ -16,7 +17,7 @@ extension KeyRotation {
     func giveUpRootKey() async throws -> [String] {
         let ring = access.ring
         do {
-            try await ring.load()
+            _ = try await ring.keys()
         } catch let error as SettingsError where Self.losses.contains(error.code) {
             // Nothing is removed before there is another root key.
             let other = try await ring.obtainOther()
@@ -39,6 +40,8 @@ extension KeyRotation {
         let access = access
         return try await access.runner.writeDurably { db in
             let keys = all ? KeySet.none : try access.ring.keys(db)
+            // The root key has been replaced since it was fetched.
+            if keys.all.isEmpty, !keys.unreadable.isEmpty { throw RootKeyErrors.mismatch }
             var discarded: [String] = []
             for name in try SettingTable.names(db) {
                 guard let info = access.registry.entry(forStored: name)?.info, info.domain.isDatabase,
