@@ -73,6 +73,30 @@ struct RepairTests {
         }
     }
 
+    @Test("A reset removes a file whose folder could not be recorded during the opening", arguments: [false, true])
+    func unrecordedFolder(isRotated: Bool) async throws {
+        try await withPlace { place in
+            let key: StorageKey<String> = Store.encryptedFile.key("key")
+            try await place.execute(
+                """
+                CREATE TRIGGER refuse BEFORE INSERT ON lfs_setting_folder
+                BEGIN SELECT RAISE(ABORT, 'no folder can be recorded'); END
+                """)
+            let storage = try await place.open { key }
+            await expectFailure(.database) { try await storage.set("early", for: key) }
+            try await place.execute("DROP TRIGGER refuse")
+            try await storage.set("value", for: key)
+            if isRotated {
+                try await storage.rotateKeys()
+                #expect(try await storage.forgetRetiredKeys() == 1)
+                #expect(try await place.open { key }.get(key) == "value")
+            } else {
+                try await storage.removeAll()
+                #expect(try await place.open { key }.getIfPresent(key) == nil)
+            }
+        }
+    }
+
     @Test("A reset completes once the missing folder of an undeclared key is adopted")
     func unregisteredFolder() async throws {
         try await withPlace { place in

@@ -137,6 +137,9 @@ struct KeyMigrator: Sendable {
 
     private func remove(_ source: KeyInfo) async throws {
         guard source.domain.isDatabase else {
+            // A folder that was never used is not created for a removal.
+            let store = try access.stores.store(for: source.domain)
+            if let folder = store as? FileStore, try await !folder.isUsed() { return }
             return try await access.change(source.name, info: source, needsKeys: false) { _, _ in .remove }
         }
         try await access.runner.write { db in

@@ -23,7 +23,7 @@ struct FileStore: SettingsStore {
     var path: String { location + "/" + folderName }
     private var folderName: String { "settings-\(installID.text)" }
 
-    /// Creates the folder if it is new, and removes incomplete files that a crash left.
+    /// Creates and records the folder if it is new, and removes incomplete files that a crash left.
     func prepare() async throws {
         if try await isNoted() { return try await sweep() }
         let (location, folderName) = (location, folderName)
@@ -42,6 +42,12 @@ struct FileStore: SettingsStore {
     private func isNoted() async throws -> Bool {
         // Earlier versions recorded the path.
         try await runner.read { [note, location] db in try FolderTable.contains(note, or: location, db) }
+    }
+
+    /// Returns false for a folder that was never used, and that does not exist.
+    func isUsed() async throws -> Bool {
+        if try await isNoted() { return true }
+        return try await isThere()
     }
 
     /// Deletes the record that the folder was used before.
@@ -75,6 +81,9 @@ struct FileStore: SettingsStore {
     func update(
         _ name: String, ring: KeyRing?, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
+        // The folder may not be recorded yet, if that failed when the router opened. A removal of all values and a
+        // rotation of keys only find recorded folders.
+        if try await !isNoted() { try await prepare() }
         let place = place(name)
         // All steps run on threads that may block, so that no other thread is woken in between.
         try await withTaskExecutorPreference(BlockingPool.shared) {
