@@ -263,6 +263,16 @@ struct KeyMigrationTests {
         }
     }
 
+    @Test("The migrations of a family's pattern move no value")
+    func family() async throws {
+        try await withSources { place, _ in
+            let family = StorageKey<String>.Family(StorageKey("family", migrations: [.legacy(from: legacy)]))
+            let storage = try await place.open { family }
+            #expect(try await storage.getIfPresent(family["member"]) == nil)
+            #expect(try await place.open { legacy }.get(legacy) == "old")
+        }
+    }
+
     // MARK: UserDefaults
 
     /// Runs a body with a suite that Foundation has written, and its file.

@@ -23,7 +23,10 @@ public final class KeyInfo: Sendable {
 
     /// - Parameter isFamily: true for the pattern of a family.
     init<Value>(_ key: StorageKey<Value>, isFamily: Bool) {
-        let (serializer, migrations) = (key.serializer, key.migrations)
+        let serializer = key.serializer
+        // A family's migrations are not carried out. They would move a value to the family's own name, under which no
+        // key finds it.
+        let migrations = isFamily ? [] : key.migrations
         name = key.name
         publicName = key.publicName
         self.isFamily = isFamily
@@ -37,7 +40,7 @@ public final class KeyInfo: Sendable {
         version = serializer.version
         onUndecodable = key.onUndecodable
         check = { content in _ = try serializer.value(of: content) }
-        migrate = key.migrate
+        migrate = migrations.isEmpty ? nil : key.migrate
         migrationKeys = { migrations.flatMap { $0.keys } }
     }
 
