@@ -263,6 +263,32 @@ struct KeyMigrationTests {
         }
     }
 
+    @Test("A migration removes its source, but no other source of the same name and kind")
+    func sameName() async throws {
+        try await withPlace { place in
+            let folders = ["one", "two"].map { StorageDomain.file(in: .folder(place.folder.child($0).path)) }
+            let earlier = folders.map { StorageKey<String>("token", domain: $0) }
+            for (number, source) in earlier.enumerated() {
+                try await place.open { source }.set("value \(number)", for: source)
+            }
+            let key = StorageKey<String>("migrated", migrations: [.firstOf(earlier.map { .legacy(from: $0) })])
+            #expect(try await place.open { key }.get(key) == "value 0")
+            #expect(try await place.open { earlier[0] }.getIfPresent(earlier[0]) == nil)
+            #expect(try await place.open { earlier[1] }.getIfPresent(earlier[1]) == "value 1")
+        }
+    }
+
+    @Test("A source that an earlier version has recorded is removed")
+    func earlierRecord() async throws {
+        try await withSources { place, number in
+            try await place.execute(
+                "INSERT INTO lfs_setting_migration (name, sources, migratedAt) VALUES ('migrated', 'file/number', 0)")
+            let key = StorageKey<String>("migrated", migrations: [.transform(from: number) { "\($0)" }])
+            #expect(try await place.open { key }.getIfPresent(key) == nil)
+            #expect(try await sources(place, number: number) == ["legacy"])
+        }
+    }
+
     @Test("The migrations of a family's pattern move no value")
     func family() async throws {
         try await withSources { place, _ in

@@ -44,8 +44,12 @@ public final class KeyInfo: Sendable {
         migrationKeys = { migrations.flatMap { $0.keys } }
     }
 
-    /// The place and the name of the key, as a migration records its source.
+    /// The kind of the key's place, and its name.
     var sourceName: String { "\(domain.word)/\(name)" }
+
+    /// The identity of the key as the source of a migration. It distinguishes places of the same kind, such as two
+    /// folders.
+    var sourceID: String { domain.place.map { "\(sourceName)/\(ContentHash.hex(ofText: $0))" } ?? sourceName }
 
     /// True if its values must not appear in errors.
     var isSecret: Bool { security != .none || domain.isSecret }

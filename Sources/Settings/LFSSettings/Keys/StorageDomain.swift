@@ -90,6 +90,14 @@ extension StorageDomain: CustomStringConvertible {
         }
     }
 
+    /// The text that distinguishes the place from others with the same identifier. Nil for the standard place.
+    var place: String? {
+        switch kind {
+        case .file(.besideDatabase), .userDefaults(suite: nil), .database, .keychain, .memory: nil
+        case .file, .userDefaults, .foreign: description
+        }
+    }
+
     var isSecret: Bool { word == "keychain" || word == "foreign" }
 
     var isDatabase: Bool { word == "database" }

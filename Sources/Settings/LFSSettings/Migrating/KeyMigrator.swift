@@ -32,7 +32,7 @@ struct KeyMigrator: Sendable {
         for entry in entries where states[entry.info.name]?.isDone != true && !waiting.contains(entry.catalog) {
             let (info, copied) = (entry.info, states[entry.info.name]?.sources)
             do {
-                if let copied { try await removeSources(info, names: copied) } else { try await migrate(entry) }
+                if let copied { try await removeSources(info, ids: copied) } else { try await migrate(entry) }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -90,7 +90,7 @@ struct KeyMigrator: Sendable {
     private func copyToDatabase(_ found: MigratedValue, info: KeyInfo) async throws -> Bool {
         if info.security != .none { try await access.ring.load() }
         let name = info.name
-        let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceName))
+        let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceID))
         var access = access
         access.time = .before
         return try await access.write(isDurable: true) { batch in
@@ -117,14 +117,15 @@ struct KeyMigrator: Sendable {
     }
 
     private func end(_ info: KeyInfo, sources: [KeyInfo]) async throws {
-        let names = sources.map(\.sourceName)
-        try await note(.copied(from: names), info: info)
-        try await removeSources(info, names: names)
+        let ids = sources.map(\.sourceID)
+        try await note(.copied(from: ids), info: info)
+        try await removeSources(info, ids: ids)
     }
 
     /// Removes the sources that were recorded as copied, and no others that the migration could read.
-    private func removeSources(_ info: KeyInfo, names: [String]) async throws {
-        for source in info.migrationKeys() where names.contains(source.sourceName) {
+    private func removeSources(_ info: KeyInfo, ids: [String]) async throws {
+        let sources = info.migrationKeys()
+        for source in sources where Self.isRecorded(source, ids: ids, among: sources) {
             do {
                 try await remove(source)
             } catch let error as SettingsError where error.code == .readOnly {
@@ -133,6 +134,14 @@ struct KeyMigrator: Sendable {
             }
         }
         try await note(.done, info: info)
+    }
+
+    /// Returns true if a record contains a source. Earlier versions recorded only the kind of the place, which is not
+    /// sufficient if a migration can read several places of one kind.
+    private static func isRecorded(_ source: KeyInfo, ids: [String], among sources: [KeyInfo]) -> Bool {
+        if ids.contains(source.sourceID) { return true }
+        let isOnly = sources.allSatisfy { $0.sourceName != source.sourceName || $0.sourceID == source.sourceID }
+        return isOnly && ids.contains(source.sourceName)
     }
 
     private func remove(_ source: KeyInfo) async throws {

@@ -47,7 +47,7 @@ extension ValueAccess {
 
     /// Records that no value is to be migrated to a key any more. The next open only removes the sources.
     func noteRemoved(_ info: KeyInfo, _ db: Database) throws {
-        let sources = info.migrationKeys().map(\.sourceName)
+        let sources = info.migrationKeys().map(\.sourceID)
         guard info.migrate != nil, !sources.isEmpty else { return }
         try MigrationTable.noteRemoved(info.name, sources: sources, now: now(), db)
     }
