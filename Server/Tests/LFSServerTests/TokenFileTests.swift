@@ -47,6 +47,53 @@ struct TokenFileTests {
         }
     }
 
+    @Test func `A change keeps what other processes have changed since the file was read`() throws {
+        try inFolder { path in
+            var (one, other) = (
+                try TokenFile(path: path, mayBeMissing: true), try TokenFile(path: path, mayBeMissing: true)
+            )
+            let (alice, bob) = (try one.add("alice"), try other.add("bob"))
+            let both = try TokenFile(path: path)
+            #expect(both.name(of: alice) == "alice" && both.name(of: bob) == "bob")
+            #expect(try other.revoke("alice") == 1)
+            let carol = try one.add("carol")
+            let rest = try TokenFile(path: path)
+            #expect(rest.name(of: alice) == nil)
+            #expect(rest.name(of: bob) == "bob" && rest.name(of: carol) == "carol")
+            #expect(one.entries.map(\.name) == ["bob", "carol"])
+        }
+    }
+
+    @Test func `Tokens that are added concurrently are all kept`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tokens-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let path = folder.appendingPathComponent("tokens").path
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<32 {
+                group.addTask {
+                    var file = try TokenFile(path: path, mayBeMissing: true)
+                    _ = try file.add("user\(number)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(try TokenFile(path: path).entries.map(\.name)).count == 32)
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "it takes root"))
+    func `A file that root changes keeps its owner`() throws {
+        try inFolder { path in
+            var file = try TokenFile(path: path, mayBeMissing: true)
+            _ = try file.add("alice")
+            #expect(chown(path, 65_534, 65_533) == 0)
+            _ = try file.add("bob")
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_uid == 65_534 && status.st_gid == 65_533)
+        }
+    }
+
     @Test func `An empty token file of any mode is accepted and becomes private to its owner`() throws {
         try inFolder { path in
             #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))

@@ -85,7 +85,8 @@ public struct TokenFile: Sendable {
         return found
     }
 
-    /// Creates a token for a user and adds it. The file is replaced atomically, with mode 0600.
+    /// Creates a token for a user and adds it. The file is read again and replaced atomically, with mode 0600 and its
+    /// owner.
     ///
     /// - Returns: the token, which is stored nowhere else.
     /// - Throws: ``Failure``.
@@ -101,7 +102,7 @@ public struct TokenFile: Sendable {
                 Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
                     "=", with: "")
             }
-        try write(entries + [Entry(sha256: Self.hash(token), name: name)])
+        try change { $0 + [Entry(sha256: Self.hash(token), name: name)] }
         return token
     }
 
@@ -110,14 +111,35 @@ public struct TokenFile: Sendable {
     /// - Returns: the number of removed tokens.
     /// - Throws: ``Failure``.
     public mutating func revoke(_ name: String) throws -> Int {
-        let rest = entries.filter { $0.name != name }
-        let count = entries.count - rest.count
-        if count > 0 { try write(rest) }
+        var count = 0
+        try change { entries in
+            let rest = entries.filter { $0.name != name }
+            count = entries.count - rest.count
+            return rest
+        }
         return count
     }
 
-    /// Writes new entries to the file. If that fails, the present ones stay.
-    private mutating func write(_ entries: [Entry]) throws {
+    /// Changes the entries that the file has now. Another process may have changed them since they were read, and waits
+    /// until this change is complete.
+    private mutating func change(_ body: ([Entry]) -> [Entry]) throws {
+        let parent = (path as NSString).deletingLastPathComponent
+        let folder = open(parent.isEmpty ? "." : parent, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw Self.failure("written", path: path) }
+        // Also releases the lock.
+        defer { close(folder) }
+        // The folder is locked, because the file is replaced. Some network shares do not support locks.
+        while flock(folder, LOCK_EX) != 0, errno == EINTR {}
+        let found = try TokenFile(path: path, mayBeMissing: true).entries
+        let changed = body(found)
+        if changed != found { try write(changed, in: folder) }
+        entries = changed
+    }
+
+    /// Writes entries to the file. If that fails, the present ones stay.
+    ///
+    /// - Parameter folder: the open folder of the file.
+    private func write(_ entries: [Entry], in folder: Int32) throws {
         let text = entries.map { "\($0.sha256) \($0.name)\n" }.joined()
         let made = "\(path).\(UUID().uuidString).new"
         let file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -125,19 +147,21 @@ public struct TokenFile: Sendable {
         let bytes = Array(text.utf8)
         // The write fails only if the disk is full.
         let isWhole =
-            bytes.withUnsafeBytes { writeAll(file, bytes: $0) } && fchmod(file, 0o600) == 0 && fsync(file) == 0
+            bytes.withUnsafeBytes { writeAll(file, bytes: $0) } && keepOwner(file) && fchmod(file, 0o600) == 0
+            && fsync(file) == 0
         guard close(file) == 0, isWhole, rename(made, path) == 0 else {
             let failure = Self.failure("written", path: path)
             unlink(made)
             throw failure
         }
-        let folder = open(
-            (path as NSString).deletingLastPathComponent.isEmpty ? "." : (path as NSString).deletingLastPathComponent,
-            O_RDONLY | O_CLOEXEC)
-        self.entries = entries
-        guard folder >= 0 else { throw Self.failure("written", path: path) }
         fsync(folder)
-        close(folder)
+    }
+
+    /// Gives a new file the owner of the present one. The server's user could not read a file of root.
+    private func keepOwner(_ file: Int32) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_uid != geteuid() else { return true }
+        return fchown(file, status.st_uid, status.st_gid) == 0
     }
 
     private func writeAll(_ file: Int32, bytes: UnsafeRawBufferPointer) -> Bool {
