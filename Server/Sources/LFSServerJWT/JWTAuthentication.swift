@@ -12,10 +12,11 @@ public actor JWTAuthentication: Authenticator {
     private let options: JWTAuthenticationOptions
     private let logger: Logger
     private let interval: Duration
+    private let now: @Sendable () -> ContinuousClock.Instant
     private var data: Data
     private var keys: JWTKeyCollection?
     private let list: [JWK]
-    private var looked = ContinuousClock.now
+    private var looked: ContinuousClock.Instant
 
     /// Reads the key file.
     ///
@@ -25,9 +26,19 @@ public actor JWTAuthentication: Authenticator {
     ///   - interval: the time after which the file is read again.
     /// - Throws: an error of the key file, with a message for the administrator.
     public init(_ options: JWTAuthenticationOptions, logger: Logger, interval: Duration = .seconds(10)) throws {
+        try self.init(options, logger: logger, interval: interval, now: { .now })
+    }
+
+    /// - Parameter now: returns the current time for the interval.
+    init(
+        _ options: JWTAuthenticationOptions, logger: Logger, interval: Duration,
+        now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) throws {
         self.options = options
         self.logger = logger
         self.interval = interval
+        self.now = now
+        looked = now()
         let file = try KeyFile(path: options.keys)
         data = file.data
         list = file.keys
@@ -64,8 +75,9 @@ public actor JWTAuthentication: Authenticator {
     }
 
     private func current() async throws -> JWTKeyCollection {
-        if looked.duration(to: .now) >= interval {
-            looked = .now
+        let now = now()
+        if looked.duration(to: now) >= interval {
+            looked = now
             do {
                 let file = try KeyFile(path: options.keys)
                 if file.data != data {
@@ -79,6 +91,8 @@ public actor JWTAuthentication: Authenticator {
         }
         if let keys { return keys }
         let made = try await Self.collection(list, logger: logger)
+        // Another call may have read a newer file in the meantime.
+        if let keys { return keys }
         keys = made
         return made
     }

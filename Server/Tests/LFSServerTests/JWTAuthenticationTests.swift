@@ -211,6 +211,41 @@ struct JWTAuthenticationTests {
         }
     }
 
+    @Test("Keys that are reloaded during the first login stay in effect")
+    func reloadedDuringFirst() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let (old, new) = (Provider(kid: "old"), Provider(kid: "new"))
+            let file = folder.appending(path: "keys.json")
+            // The first login adds many keys, so the second one overtakes it.
+            let many = (0..<100).map { Provider(kid: "other \($0)").publicKey() }
+            try Provider.write(many + [old.publicKey()], to: file)
+            var options = JWTAuthenticationOptions(keys: file.path, issuer: "https://id.example", audience: "lfs")
+            options.now = { Provider.now }
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let start = ContinuousClock.now
+            let calls = Mutex(0)
+            let authentication = try JWTAuthentication(
+                options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, interval: .seconds(10),
+                now: {
+                    let number = calls.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    // The first call is that of the initializer, and the second one that of the first login.
+                    if number == 2 { begin.finish() }
+                    return number <= 2 ? start : start + .seconds(10)
+                })
+            let token = try old.token()
+            async let first = authentication.name(ofToken: token)
+            for await _ in begun {}
+            try Provider.write([new.publicKey()], to: file)
+            #expect(try await authentication.name(ofToken: new.token()) == "ann")
+            _ = try await first
+            #expect(try await authentication.name(ofToken: new.token()) == "ann")
+            #expect(try await authentication.name(ofToken: token) == nil)
+        }
+    }
+
     @Test("A key file with private, nameless or unusable keys is refused")
     func files() async throws {
         try await run { _, provider, file in
