@@ -80,6 +80,61 @@ struct TrustedHostTests {
         }
     }
 
+    /// Creates a database whose settings name a sync server, as a database from another person could.
+    ///
+    /// - Parameter forgets: removes the host from the list, because another user has named it.
+    private func forgeAccount(_ folder: URL, key: String, server: AnsweringServer, forgets: Bool = true) throws {
+        let push = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "files", in: folder)
+        #expect(push.status == 0, "\(push)")
+        let set = try UploaderProcess.run(
+            "settings", "set", "--database", "a.sqlite", key, server.url.absoluteString, in: folder)
+        #expect(set.status == 0, "\(set)")
+        guard forgets else { return }
+        try? FileManager.default.removeItem(at: folder.appendingPathComponent(".config/lfs/hosts"))
+    }
+
+    private func sync(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess(
+            ["sync", "--database", "a.sqlite"] + words, in: folder,
+            environment: ["LFS_SYNC_TOKEN": "lfs_secret"]
+        ).wait()
+    }
+
+    @Test(
+        "A sync token is not sent to a host that only a foreign database names",
+        arguments: ["account.serverURL", "account.endpoint"])
+    func foreignAccount(key: String) throws {
+        try withServer { folder, server, tokens in
+            try forgeAccount(folder, key: key, server: server)
+            let run = try sync("--give-up-after", "1s", in: folder)
+            #expect(run.status == 1, "\(run)")
+            #expect(run.messages.contains("no command of this user has named localhost"), "\(run)")
+            #expect(run.messages.contains("Give --sync with the server"), "\(run)")
+            #expect(tokens() == 0 && server.count == 0)
+        }
+    }
+
+    @Test(
+        "A sync server is trusted after --trust-storage, --sync or its setting",
+        arguments: ["--trust-storage", "--sync", "set"])
+    func trustedAccount(way: String) throws {
+        try withServer { folder, server, tokens in
+            try forgeAccount(folder, key: "account.serverURL", server: server, forgets: way != "set")
+            let timeout = ["--give-up-after", "1s"]
+            switch way {
+            case "--sync": _ = try sync("--sync", server.url.absoluteString, timeout[0], timeout[1], in: folder)
+            case "--trust-storage": _ = try sync("--trust-storage", timeout[0], timeout[1], in: folder)
+            default: break
+            }
+            let list = folder.appendingPathComponent(".config/lfs/hosts")
+            #expect(try String(contentsOf: list, encoding: .utf8) == "localhost\n")
+            let first = tokens()
+            let run = try sync(timeout[0], timeout[1], in: folder)
+            #expect(!run.messages.contains("has named"), "\(run)")
+            #expect(tokens() > first, "\(run)")
+        }
+    }
+
     @Test(
         "Tokens and passwords are not sent to another machine over http",
         arguments: ["signed+http://192.0.2.1/lfs", "webdav+http://192.0.2.1/dav"])

@@ -69,6 +69,7 @@ struct SettingsCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await database.withSettings { storage in try await SettingLine.named(key).set(value, storage: storage) }
+            AccountSettings.noteHost(of: key, value: value)
         }
     }
 

@@ -49,7 +49,9 @@ struct SyncCommand: AsyncParsableCommand {
         let (isLive, verifies, resets) = (live, verify, fromScratch)
         var known = server.sync
         if known == nil {
-            known = try await reportingErrors(json: output.json) { try await AccountSettings.server(of: database) }
+            known = try await reportingErrors(json: output.json) {
+                try await AccountSettings.trustedServer(of: database, isAllowed: transfer.trustStorage)
+            }
         }
         guard let sync = known else {
             throw ValidationError(

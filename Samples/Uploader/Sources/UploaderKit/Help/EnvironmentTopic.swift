@@ -34,10 +34,11 @@ struct EnvironmentTopic: HelpTopic {
             proxies  https_proxy, http_proxy, all_proxy, no_proxy
             TLS      CURL_CA_BUNDLE or SSL_CERT_FILE, the certificate authorities
 
-            Credentials are sent only to hosts that --to or --from has named. The file
-            ~/.config/lfs/hosts lists them. A storage that only the database names needs a
-            host in this list, --trust-storage, or a yes at the terminal. Tokens and
-            passwords are never sent over http to another machine.
+            Credentials are sent only to hosts that --to, --from, --sync or 'settings set'
+            has named. The file ~/.config/lfs/hosts lists them. A storage or sync server
+            that only the database names needs a host in this list, --trust-storage, or a
+            yes at the terminal. Tokens and passwords are never sent over http to another
+            machine.
             """,
         shouldDisplay: false)
 }

@@ -50,7 +50,9 @@ struct TransferOptions: ParsableArguments {
     @Flag(
         name: .long,
         help: ArgumentHelp(
-            "Send credentials to the remembered storage, even if --to has never named its host.", visibility: .detail))
+            """
+            Send credentials to the remembered storage and sync server, even if no command has named their hosts.
+            """, visibility: .detail))
     var trustStorage = false
 
     @Option(
@@ -134,7 +136,9 @@ struct TransferOptions: ParsableArguments {
             if to != nil {
                 hosts.note(host)
             } else {
-                try hosts.require(host, of: location.argument, isAllowed: trustStorage)
+                try hosts.require(
+                    host, claim: "its files are on \(location.argument)", option: "--to with the storage",
+                    isAllowed: trustStorage)
             }
         }
         return OpenedStorage(

@@ -47,6 +47,8 @@ struct SyncArgument: ExpressibleByArgument, Sendable {
     /// - Throws: ``UploaderError`` if no token is set. `SyncError`.
     func open(_ database: any DatabaseWriter, connection: ConnectionOptions) async throws -> SyncClient {
         let token = try requireToken()
+        // A server from the settings is in the list already.
+        TrustedHosts().note(StorageLocation.host(url))
         var options = SyncOptions(server: url) { token }
         // A user who writes http accepts it.
         options.allowsPlainHTTP = url.scheme == "http"

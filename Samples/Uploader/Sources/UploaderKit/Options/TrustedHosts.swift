@@ -12,8 +12,8 @@ import Darwin
 /// The hosts that this user has named on a command line. They are in the file `lfs/hosts` in the user's configuration
 /// folder, one per line.
 ///
-/// A database may come from another person. Tokens and passwords from the environment are only sent to the storage that
-/// it records if the host is in this list.
+/// A database may come from another person. Tokens and passwords from the environment are only sent to the storage and
+/// the sync server that it records if the host is in this list.
 package struct TrustedHosts: Sendable {
     package let path: String
 
@@ -34,28 +34,29 @@ package struct TrustedHosts: Sendable {
         } catch {
             Console.message(
                 """
-                uploader: \(ErrorMessages.of(error)) Commands without --to will send no credentials to the storage on \
-                \(host).
+                uploader: \(ErrorMessages.of(error)) Commands that do not name \(host) will send no credentials there.
                 """)
         }
     }
 
-    /// Verifies that the credentials of the environment may be sent to a storage that only the database names.
+    /// Verifies that the credentials of the environment may be sent to a host that only the database names.
     ///
-    /// - Parameter isAllowed: true if the command line allows it.
+    /// - Parameters:
+    ///   - claim: what the database says, such as `its files are on s3://photos`.
+    ///   - option: the option that would name the host.
+    ///   - isAllowed: true if the command line allows it.
     /// - Throws: ``UploaderError`` for a host that the user has neither named nor allowed.
-    func require(_ host: String, of storage: String, isAllowed: Bool) throws {
+    func require(_ host: String, claim: String, option: String, isAllowed: Bool) throws {
         if try contains(host) { return }
         let question = """
-            No command of this user has named \(host) before: the database says that its files are on \(storage). \
-            Send the credentials of the environment there?
+            No command of this user has named \(host) before: the database says that \(claim). Send the credentials \
+            of the environment there?
             """
         guard isAllowed || Question.isConfirmed(question) == true else {
             throw UploaderError(
                 """
-                The database says that its files are on \(storage), and no command of this user has named \(host) \
-                before, so no credentials were sent there. Give --to with the storage, or --trust-storage if the \
-                database comes from you.
+                The database says that \(claim), and no command of this user has named \(host) before, so no \
+                credentials were sent there. Give \(option), or --trust-storage if the database comes from you.
                 """)
         }
         note(host)

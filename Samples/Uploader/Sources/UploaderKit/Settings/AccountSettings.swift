@@ -42,10 +42,28 @@ enum AccountSettings {
         return text
     }
 
-    /// Returns the server in the settings of a database. Nil for a database without one.
+    /// Returns the server in the settings of a database, which may receive credentials. Nil for a database without one.
     ///
+    /// - Parameter isAllowed: true if the command line allows a host that the user has never named.
     /// - Throws: ``UploaderError``, `SettingsError`.
-    static func server(of options: DatabaseOptions) async throws -> SyncArgument? {
+    static func trustedServer(of options: DatabaseOptions, isAllowed: Bool) async throws -> SyncArgument? {
+        guard let server = try await server(of: options) else { return nil }
+        try StorageArgument.requireEncryption(server.url)
+        try TrustedHosts().require(
+            StorageLocation.host(server.url), claim: "its sync server is \(Printable.text(server.url.absoluteString))",
+            option: "--sync with the server", isAllowed: isAllowed)
+        return server
+    }
+
+    /// Adds the host of a server that the user has stored to the list of trusted ones.
+    static func noteHost(of key: String, value: String) {
+        guard [StorageKey<String>.accountServerURL.name, StorageKey<String>.accountEndpoint.name].contains(key),
+            let server = SyncArgument(argument: value)
+        else { return }
+        TrustedHosts().note(StorageLocation.host(server.url))
+    }
+
+    private static func server(of options: DatabaseOptions) async throws -> SyncArgument? {
         let file = try DatabaseFile(at: options.database)
         guard file.isOurs else { return nil }
         let database = try DocumentDatabase.open(file)
