@@ -23,14 +23,13 @@ extension StorageRouter {
     /// Ends ``run()`` and all observations, and removes the router's observer from the app's connection. Reading and
     /// writing still work.
     ///
-    /// When the call returns, no work of this router is running.
+    /// When the call returns, no work of this router is running, also if another call has requested the stop.
     ///
     /// - Throws: the error that ended the run earlier. The database's error.
     public func stop() async throws {
-        let wasRunning = phase == .running
-        phase = .stopped
+        if phase == .open { phase = .stopped }
         stopLatch.open()
-        if wasRunning { await endLatch.waitThroughCancellation() }
+        if phase == .running { await endLatch.waitThroughCancellation() }
         try await detach()
         let task = task
         self.task = nil

@@ -181,6 +181,36 @@ struct CompanionRunTests {
         #expect(try await other.get(0) == 1)
     }
 
+    @Test("A second concurrent stop also waits for the end of the run")
+    func stopTwice() async throws {
+        let transport = RecordingTransport(LoopbackTransport(network))
+        let (calls, gate) = (EventLog<String>(), Latch())
+        transport.before { call in
+            calls.add(call)
+            await gate.waitThroughCancellation()
+        }
+        let device = try await device(transport)
+        let storage = device.storage
+        try await storage.start()
+        await calls.wait { !$0.isEmpty }
+        let ended = EventLog<Int>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<2 {
+                group.addTask {
+                    try await storage.stop()
+                    ended.add(number)
+                }
+            }
+            await race(
+                { while storage.endLatch.waiterCount < 2, !Task.isCancelled { await Task.yield() } },
+                { await ended.wait { !$0.isEmpty } })
+            #expect(ended.events.isEmpty)
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(storage.observerCount == 0)
+    }
+
     @Test("After a reset the running router continues without the other devices")
     func reset() async throws {
         let (first, second) = (try await device(), try await device())
