@@ -43,10 +43,9 @@ public struct OptionSources: Sendable {
     /// - Throws: `ValidationError` for a configuration file that cannot be used, and for a flag without `true` or
     ///   `false`.
     public func completing(_ arguments: [String], of root: any ParsableCommand.Type) throws -> CompletedArguments {
+        if arguments.contains(where: Self.help.contains) { return CompletedArguments(arguments: arguments) }
         let file = try configurationFile()
-        guard file != nil || hasVariables, !arguments.contains(where: Self.help.contains) else {
-            return CompletedArguments(arguments: arguments)
-        }
+        guard file != nil || hasVariables else { return CompletedArguments(arguments: arguments) }
         let tool = try CommandDefinition(of: root)
         try file.map { try requireKnown($0, options: tool.allOptions) }
         guard let (command, count) = tool.command(arguments) else { return CompletedArguments(arguments: arguments) }
@@ -103,8 +102,14 @@ public struct OptionSources: Sendable {
         }
     }
 
+    /// A link without a target and a folder without access count as a file that cannot be read: its options, such as
+    /// one that keeps old versions, must not be ignored.
     private func configurationFile() throws -> ConfigurationFile? {
-        if value(of: configVariable) == nil, !FileManager.default.fileExists(atPath: path) { return nil }
+        let path = path
+        if value(of: configVariable) == nil {
+            var status = stat()
+            if lstat(path, &status) != 0, errno == ENOENT || errno == ENOTDIR { return nil }
+        }
         return try ConfigurationFile(reading: path)
     }
 

@@ -82,6 +82,22 @@ struct ConfigurationTests {
         }
     }
 
+    @Test("A file that cannot be read is refused and not ignored")
+    func unreadableFile() throws {
+        try withFolder { folder in
+            let settings = folder.appendingPathComponent(".config/lfs")
+            try FileManager.default.createDirectory(at: settings, withIntermediateDirectories: true)
+            let link = settings.appendingPathComponent("uploader.yaml")
+            // Its disk is not mounted yet.
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "\(folder.path)/mnt/own")
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+            let run = try UploaderProcess(push, in: folder).wait()
+            #expect(run.status == 64 && run.messages.contains("uploader.yaml cannot be read"), "\(run)")
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/a.sqlite"))
+            #expect(try UploaderProcess(["push", "--help"], in: folder).wait().status == 0)
+        }
+    }
+
     @Test("The list of values names their sources and the variables of no option")
     func shown() throws {
         try withFolder { folder in
