@@ -64,6 +64,37 @@ struct TokenFileTests {
         }
     }
 
+    @Test func `A change through a link applies to the file that the link leads to`() throws {
+        try inFolder { path in
+            let (link, files) = (path + "-link", FileManager.default)
+            var file = try TokenFile(path: path, mayBeMissing: true)
+            let alice = try file.add("alice")
+            try files.createSymbolicLink(atPath: link, withDestinationPath: "tokens")
+            var linked = try TokenFile(path: link)
+            let bob = try linked.add("bob")
+            #expect(try linked.revoke("alice") == 1)
+            let served = try TokenFile(path: path)
+            #expect(served.name(of: alice) == nil && served.name(of: bob) == "bob")
+            #expect(try files.destinationOfSymbolicLink(atPath: link) == "tokens")
+        }
+    }
+
+    @Test func `A change keeps comments and empty lines`() throws {
+        try inFolder { path in
+            let hash = String(repeating: "0", count: 64)
+            let text = "# The laptop\n\(hash) alice\n\n# The phone\n\(hash) bob"
+            let made = FileManager.default.createFile(
+                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+            #expect(made)
+            var file = try TokenFile(path: path)
+            _ = try file.add("carol")
+            #expect(try file.revoke("bob") == 1)
+            #expect(try file.revoke("carol") == 1)
+            let rest = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(rest == "# The laptop\n\(hash) alice\n\n# The phone\n")
+        }
+    }
+
     @Test func `Tokens that are added concurrently are all kept`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tokens-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

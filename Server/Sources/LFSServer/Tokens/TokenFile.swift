@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 /// The users of a server with the SHA-256 of their tokens, in a file of lines `<64 hex digits> <name>`. Only the owner
-/// may read the file.
+/// may read the file. Empty lines and those that start with `#` are kept.
 ///
 /// The file does not contain the tokens, so a reader of the file cannot use them. A token has 256 random bits and
 /// cannot be guessed from its hash.
@@ -34,8 +34,16 @@ public struct TokenFile: Sendable {
         public var errorDescription: String? { description }
     }
 
+    /// A line of the file.
+    private struct Line: Hashable {
+        let text: String
+        /// Nil for a comment and for an empty line.
+        var entry: Entry?
+    }
+
     /// The entries in the order of the file.
     public private(set) var entries: [Entry]
+    private var lines: [Line] = []
     private let path: String
 
     /// Reads the file.
@@ -62,15 +70,20 @@ public struct TokenFile: Sendable {
         guard status.st_size <= 16 << 20, let data = FileManager.default.contents(atPath: path),
             let text = String(data: data, encoding: .utf8)
         else { throw Failure(description: "\(path) is not a file of tokens.") }
-        entries = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            if line.isEmpty || line.hasPrefix("#") { continue }
+            if line.isEmpty || line.hasPrefix("#") {
+                lines.append(Line(text: String(line)))
+                continue
+            }
             let words = line.split(separator: " ").map(String.init)
             guard words.count == 2, Self.isHash(words[0]), Self.isName(words[1]) else {
                 throw Failure(description: "Line \(index + 1) of \(path) is not a hash and a name.")
             }
-            entries.append(Entry(sha256: words[0], name: words[1]))
+            lines.append(Line(text: String(line), entry: Entry(sha256: words[0], name: words[1])))
         }
+        // What follows the last line break is not a line.
+        if lines.last?.text == "" { lines.removeLast() }
+        entries = lines.compactMap(\.entry)
     }
 
     /// Returns the owner of a token, or nil for an unknown token. The time does not depend on the token.
@@ -102,7 +115,8 @@ public struct TokenFile: Sendable {
                 Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
                     "=", with: "")
             }
-        try change { $0 + [Entry(sha256: Self.hash(token), name: name)] }
+        let hash = Self.hash(token)
+        try change { $0 + [Line(text: "\(hash) \(name)", entry: Entry(sha256: hash, name: name))] }
         return token
     }
 
@@ -112,17 +126,18 @@ public struct TokenFile: Sendable {
     /// - Throws: ``Failure``.
     public mutating func revoke(_ name: String) throws -> Int {
         var count = 0
-        try change { entries in
-            let rest = entries.filter { $0.name != name }
-            count = entries.count - rest.count
+        try change { lines in
+            let rest = lines.filter { $0.entry?.name != name }
+            count = lines.count - rest.count
             return rest
         }
         return count
     }
 
-    /// Changes the entries that the file has now. Another process may have changed them since they were read, and waits
+    /// Changes the lines that the file has now. Another process may have changed them since they were read, and waits
     /// until this change is complete.
-    private mutating func change(_ body: ([Entry]) -> [Entry]) throws {
+    private mutating func change(_ body: ([Line]) -> [Line]) throws {
+        let path = target
         let parent = (path as NSString).deletingLastPathComponent
         let folder = open(parent.isEmpty ? "." : parent, O_RDONLY | O_CLOEXEC)
         guard folder >= 0 else { throw Self.failure("written", path: path) }
@@ -130,27 +145,36 @@ public struct TokenFile: Sendable {
         defer { close(folder) }
         // The folder is locked, because the file is replaced. Some network shares do not support locks.
         while flock(folder, LOCK_EX) != 0, errno == EINTR {}
-        let found = try TokenFile(path: path, mayBeMissing: true).entries
+        let found = try TokenFile(path: path, mayBeMissing: true).lines
         let changed = body(found)
-        if changed != found { try write(changed, in: folder) }
-        entries = changed
+        if changed != found { try Self.write(changed, to: path, in: folder) }
+        lines = changed
+        entries = changed.compactMap(\.entry)
     }
 
-    /// Writes entries to the file. If that fails, the present ones stay.
+    /// The path of the file that a link leads to. If the link was replaced, a server that uses the other path would
+    /// still accept revoked tokens.
+    private var target: String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Writes lines to a file. If that fails, the present ones stay.
     ///
     /// - Parameter folder: the open folder of the file.
-    private func write(_ entries: [Entry], in folder: Int32) throws {
-        let text = entries.map { "\($0.sha256) \($0.name)\n" }.joined()
+    private static func write(_ lines: [Line], to path: String, in folder: Int32) throws {
+        let text = lines.map { $0.text + "\n" }.joined()
         let made = "\(path).\(UUID().uuidString).new"
         let file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Self.failure("made", path: made) }
+        guard file >= 0 else { throw failure("made", path: made) }
         let bytes = Array(text.utf8)
         // The write fails only if the disk is full.
         let isWhole =
-            bytes.withUnsafeBytes { writeAll(file, bytes: $0) } && keepOwner(file) && fchmod(file, 0o600) == 0
+            bytes.withUnsafeBytes { writeAll(file, bytes: $0) } && keepOwner(file, of: path) && fchmod(file, 0o600) == 0
             && fsync(file) == 0
         guard close(file) == 0, isWhole, rename(made, path) == 0 else {
-            let failure = Self.failure("written", path: path)
+            let failure = failure("written", path: path)
             unlink(made)
             throw failure
         }
@@ -158,13 +182,13 @@ public struct TokenFile: Sendable {
     }
 
     /// Gives a new file the owner of the present one. The server's user could not read a file of root.
-    private func keepOwner(_ file: Int32) -> Bool {
+    private static func keepOwner(_ file: Int32, of path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_uid != geteuid() else { return true }
         return fchown(file, status.st_uid, status.st_gid) == 0
     }
 
-    private func writeAll(_ file: Int32, bytes: UnsafeRawBufferPointer) -> Bool {
+    private static func writeAll(_ file: Int32, bytes: UnsafeRawBufferPointer) -> Bool {
         var offset = 0
         while offset < bytes.count {
             let count = write(file, start: bytes.baseAddress?.advanced(by: offset), count: bytes.count - offset)
@@ -174,7 +198,7 @@ public struct TokenFile: Sendable {
         return true
     }
 
-    private func write(_ file: Int32, start: UnsafeRawPointer?, count: Int) -> Int {
+    private static func write(_ file: Int32, start: UnsafeRawPointer?, count: Int) -> Int {
         #if canImport(Glibc)
         Glibc.write(file, start, count)
         #elseif canImport(Musl)
