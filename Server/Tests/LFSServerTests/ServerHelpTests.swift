@@ -34,6 +34,18 @@ struct ServerHelpTests {
         }
     }
 
+    @Test(arguments: [
+        ("--stream-lifetime", "10m"), ("--remove-after", "1d"), ("--url-lifetime", "15m"),
+        ("--shutdown-timeout", "20s"), ("--wait-for-database", "60s"), ("--log-level", "info"),
+    ])
+    func `The topic of the options has the default of an option`(_ option: String, value: String) throws {
+        let lines = ServeOptionsTopic.configuration.discussion.split(separator: "\n")
+        let start = try #require(lines.firstIndex { $0.hasPrefix("  \(option) ") })
+        let help = lines[start...start] + lines[(start + 1)...].prefix { !$0.hasPrefix("  --") }
+        let words = help.joined(separator: " ").split(separator: " ")
+        #expect(words.joined(separator: " ").contains("The default is \(value)."))
+    }
+
     @Test("Each hidden option of lfs-server is in the topic of the options")
     func reachable() {
         let described = Self.options(in: ServeOptionsTopic.configuration.discussion)

@@ -98,7 +98,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The delay after which the server removes the object of a deleted file, in case the device that deleted "
-                + "it is lost. For --database with --storage.", valueName: "time", visibility: .hidden),
+                + "it is lost. For --database with --storage. The default is 1d.", valueName: "time",
+            visibility: .hidden),
         transform: TimeSpan.parseFinite)
     var removeAfter = TimeSpan.days(1)
 
@@ -129,7 +130,8 @@ struct ServeCommand: AsyncParsableCommand {
     var largestObject: ByteSize?
 
     @Option(
-        help: ArgumentHelp("How long a signed URL is valid.", valueName: "time", visibility: .hidden),
+        help: ArgumentHelp(
+            "How long a signed URL is valid. The default is 15m.", valueName: "time", visibility: .hidden),
         transform: TimeSpan.parseFinite)
     var urlLifetime = TimeSpan.minutes(15)
 
@@ -142,7 +144,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The time that the start waits for a database that does not answer, or that another server migrates.",
+            "The time that the start waits for a database that does not answer, or that another server migrates. The "
+                + "default is 60s.",
             valueName: "time", visibility: .hidden), transform: TimeSpan.parseFinite)
     var waitForDatabase = TimeSpan.seconds(60)
 

@@ -8,7 +8,7 @@ struct EndOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The maximum duration of the shutdown. After two fifths of it, the server closes the connections that are "
-                + "still in use.", valueName: "time"), transform: TimeSpan.parseFinite)
+                + "still in use. The default is 20s.", valueName: "time"), transform: TimeSpan.parseFinite)
     var shutdownTimeout = TimeSpan.seconds(20)
 
     func validate() throws {

@@ -12,7 +12,7 @@ struct LogOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The least severe messages in the log: trace, debug, info, notice, warning, error or critical. Each "
-                + "request is a line of info.", valueName: "level"), transform: LogOptions.level)
+                + "request is a line of info. The default is info.", valueName: "level"), transform: LogOptions.level)
     var logLevel = Logger.Level.info
 
     @Option(help: ArgumentHelp("The form of the log's lines: text or json.", valueName: "format"))

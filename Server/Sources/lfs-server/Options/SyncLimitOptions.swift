@@ -10,7 +10,7 @@ struct SyncLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The time after which an open stream ends and the device connects again. Choose less than the timeout of "
-                + "a proxy in front.", valueName: "time"), transform: TimeSpan.parseFinite)
+                + "a proxy in front. The default is 10m.", valueName: "time"), transform: TimeSpan.parseFinite)
     var streamLifetime = TimeSpan.minutes(10)
 
     @Option(
