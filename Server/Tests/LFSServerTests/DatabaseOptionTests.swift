@@ -122,6 +122,20 @@ struct DatabaseOptionTests {
         }
     }
 
+    @Test(arguments: [["session", "list"], ["prune"], ["restored"], ["schema", "check"]])
+    func `A command without the tables of the server names the missing options`(_ words: [String]) async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let path = folder.appending(path: "sync.sqlite").path
+            let database = try SQLiteDatabase(path: path)
+            let schema = SyncSchema(tables: [.init("recipe", columns: [.init("title", kind: .text, isRequired: true)])])
+            _ = try await SyncService(database, schema: schema)
+            await database.close()
+            let (status, messages) = try run(words + ["--database", path])
+            #expect(status == 1 && messages.contains("'recipe'"), "\(messages)")
+            #expect(messages.contains("--schema-from") && !messages.contains("Usage"), "\(messages)")
+        }
+    }
+
     @Test(arguments: [
         ["session", "reset", "x"], ["session", "revoke", "x"], ["session", "revoke", "--account", "bob"],
         ["account", "quota", "--account", "bob"], ["account", "remove", "--account", "bob"],

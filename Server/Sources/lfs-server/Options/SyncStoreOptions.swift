@@ -83,6 +83,10 @@ struct SyncStoreOptions: ParsableArguments {
             let value = try await body()
             await database.close()
             return value
+        } catch let error as SyncStoreError where error.code == .destructive {
+            await database.close()
+            throw CommandFailure(
+                "\(error) Commands need the same --schema-from, --container, --partners and --people as 'serve'.")
         } catch {
             await database.close()
             throw error
