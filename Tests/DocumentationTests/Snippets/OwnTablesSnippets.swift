@@ -140,7 +140,7 @@ struct OwnTables {
             try await sync.run { report in
                 show("\(report.pending) wait, \(report.parked) parked, \(report.rejected) refused")
             } onOutage: { error in
-                show("Changes are told later. \(error.message)")
+                show("Changes are sent later. \(error.message)")
             }
         } catch let error as SyncError where error.code == .unauthorized {
             show("Sign in again.")
