@@ -60,6 +60,20 @@ struct HelpTests {
         #expect(hidden.subtracting(described).sorted() == [])
     }
 
+    @Test("Each command that the topic of shared options names has these options")
+    func shared() throws {
+        let topic = try #require(HelpTopics.all.first { Self.name($0) == "options" })
+        for name in ["push", "backup", "resume", "pull", "remove", "sync", "verify"] {
+            let command = try #require(Self.commands().first { Self.name($0) == name })
+            var expected = Self.options(in: topic.configuration.discussion)
+            if name != "pull" { expected = expected.filter { !$0.hasPrefix("--restore-") } }
+            if name == "verify" { expected.remove("--sync") }
+            let own = Self.options(in: Uploader.helpMessage(for: command, includeHidden: true, columns: 10_000))
+            #expect(expected.count > 10)
+            #expect(expected.subtracting(own).sorted() == [], "\(name)")
+        }
+    }
+
     @Test("The help names each topic, and no other")
     func topicNames() throws {
         let help = Uploader.configuration.discussion

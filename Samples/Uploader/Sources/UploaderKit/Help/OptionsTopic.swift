@@ -7,8 +7,9 @@ struct OptionsTopic: HelpTopic {
         abstract: "The options that many commands share.",
         discussion: """
             'push', 'backup', 'resume', 'pull', 'remove', 'sync' and 'verify' have these
-            options, except that 'verify' has no --sync. Some other commands have --json
-            and --quiet. 'uploader COMMAND --help-hidden' lists all options of a command.
+            options, except that 'verify' has no --sync, and only 'pull' has those for
+            archived files. Some other commands have --json and --quiet. 'uploader COMMAND
+            --help-hidden' lists all options of a command.
 
             \(SharedOptions.helpMessage(includeHidden: true, columns: 79).trimmingCharacters(in: .newlines))
             """,
