@@ -12,7 +12,8 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     public var local: Int
     /// The number of files on the remote storage.
     public var remote: Int
-    /// The number of files whose upload has failed until it is requested again, or whose bytes are known to be lost.
+    /// The number of files whose upload has failed until it is requested again, or whose object or bytes were found
+    /// missing or damaged.
     public var failed: Int
     /// The number of files whose upload was cancelled, including `remote` files whose object should have been uploaded
     /// again.

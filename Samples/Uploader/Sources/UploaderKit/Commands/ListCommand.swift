@@ -10,10 +10,10 @@ struct ListCommand: ParsableCommand {
         discussion: """
             Without names, all files are listed ('uploader help names'). A file on the
             storage is 'remote', and any other file is 'local'. 'failed' files are those
-            whose upload was given up or whose bytes are known to be lost. 'status' shows
-            the reasons. --versions shows the times of replacement and expiry, and can be
-            combined with names and --json only. If the output is not a terminal, there is
-            no header. The id is the first column, the path the last.
+            whose upload was given up, or whose object or bytes were found missing or
+            damaged. 'status' shows the reasons. --versions shows the times of replacement
+            and expiry, and allows only names and --json. If the output is not a terminal,
+            there is no header. The id is the first column, the path the last.
 
             EXAMPLES
               List the largest files first:

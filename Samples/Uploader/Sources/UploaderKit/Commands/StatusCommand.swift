@@ -6,8 +6,8 @@ struct StatusCommand: ParsableCommand {
         commandName: "status", abstract: "Show how many files are on the storage, and why others are not.",
         discussion: """
             Files on the storage are 'remote', all others are 'local'. 'failed' counts the
-            files whose upload was given up or whose bytes are known to be lost. The
-            command reads the database only, and does not use the network.
+            files whose upload was given up, or whose object or bytes were found missing or
+            damaged. The command reads the database only, and does not use the network.
 
             EXAMPLES
               Show the state for people:

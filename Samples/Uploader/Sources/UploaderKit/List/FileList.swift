@@ -29,7 +29,7 @@ struct FileList: Sendable {
         var id: FileID
         var path: FilePath
         var isRemote: Bool
-        /// True if its upload was given up, or if its bytes are known to be lost.
+        /// True if its upload was given up, or if its object or bytes were found missing or damaged.
         var isFailed: Bool
         var byteCount: Int64
         var url: String?
