@@ -33,7 +33,8 @@ struct FreeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Keep copies used or made within this time, such as 30d or 12h.", valueName: "time"),
+        help: ArgumentHelp(
+            "Free only copies not used or made within this time, such as 30d or 12h.", valueName: "time"),
         transform: TimeSpan.parseFinite)
     var olderThan: TimeSpan?
 
