@@ -23,7 +23,7 @@ enum AccountSettings {
     static let lines = [
         SettingLine(
             StorageKey<String>.accountEndpoint, form: "another address of the sync server, such as https://host",
-            meaning: "another address of this server, as in the local network", text: { $0 }, value: address),
+            meaning: "another address of the server, as in the local network", text: { $0 }, value: address),
         SettingLine(
             StorageKey<String>.accountServerURL, form: "the sync server of 'sync', such as https://host",
             meaning: "the server of 'sync' without --sync, such as https://host", text: { $0 }, value: address),
