@@ -15,6 +15,7 @@ struct ExitStatusTopic: HelpTopic {
             64   the command line is wrong
             129  interrupted by the end of the terminal
             130  interrupted by Ctrl-C
+            141  the reader of the output has closed it
             143  interrupted by SIGTERM
 
             After an interruption nothing is lost, and the same command continues. Treat
