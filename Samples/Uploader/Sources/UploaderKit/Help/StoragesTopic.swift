@@ -24,7 +24,7 @@ struct StoragesTopic: HelpTopic {
             the credentials.
 
             The database remembers its storage. Another one needs --change-storage, and
-            'verify --repair' afterwards.
+            'verify --repair' afterwards. If it is empty, add --accept-empty to 'verify'.
             """,
         shouldDisplay: false)
 }
