@@ -12,4 +12,11 @@ package protocol HTTPTransport: Sendable {
 
     /// Ends all running requests and releases every resource of the transport. Returns when that is done.
     func shutdown() async
+
+    /// The thread of the engine, for tasks that send small requests and do not block. nil without such a thread.
+    var executor: (any TaskExecutor)? { get }
+}
+
+extension HTTPTransport {
+    package var executor: (any TaskExecutor)? { nil }
 }

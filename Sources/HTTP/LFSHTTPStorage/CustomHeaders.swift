@@ -21,6 +21,8 @@ struct CustomHeaders: HTTPTransport {
     }
 
     func shutdown() async { await base.shutdown() }
+
+    var executor: (any TaskExecutor)? { base.executor }
 }
 
 extension ConnectionOptions {

@@ -10,7 +10,7 @@ import LFSSystem
 /// interruption. An upload succeeds only when the service confirms the bytes.
 ///
 /// Source: "Blob service REST API".
-public final class AzureStorage: TemporaryURLStorage {
+public final class AzureStorage: TemporaryURLStorage, ThreadedStorage {
     /// The capabilities of this storage.
     public let capabilities: StorageCapabilities
     let client: AzureClient
@@ -19,6 +19,7 @@ public final class AzureStorage: TemporaryURLStorage {
     let delegationKeys: CredentialsCache<DelegationKey>
     private let permits: AsyncSemaphore
     private let transport: any HTTPTransport
+    package var executor: (any TaskExecutor)? { transport.executor }
     private let tokenTransport: any HTTPTransport
     private let identityTransport: any HTTPTransport
 

@@ -11,7 +11,7 @@ import LFSSystem
 /// checksum, or at least by its size. New objects get the access rules of the bucket.
 ///
 /// Source: Amazon S3 API reference, version 2006-03-01. ``S3Provider`` describes the differences of other servers.
-public final class S3Storage: TemporaryURLStorage {
+public final class S3Storage: TemporaryURLStorage, ThreadedStorage {
     /// The capabilities of this storage.
     public let capabilities: StorageCapabilities
     let client: S3Client
@@ -19,6 +19,7 @@ public final class S3Storage: TemporaryURLStorage {
     let options: S3Options
     private let permits: AsyncSemaphore
     private let transport: any HTTPTransport
+    package var executor: (any TaskExecutor)? { transport.executor }
 
     /// Creates a storage for a bucket or a prefix in it. This initializer makes no network requests.
     ///

@@ -12,13 +12,14 @@ import LFSWire
 /// assembles parts. Only the server knows the kind of store.
 ///
 /// Source: the protocol of signed URLs, in the documentation of `LFSWire`.
-public final class SignedURLStorage: TemporaryURLStorage {
+public final class SignedURLStorage: TemporaryURLStorage, ThreadedStorage {
     /// The capabilities of this storage.
     public let capabilities: StorageCapabilities
     let client: SigningClient
     let uploads: UploadActions
     let downloads: SignedRequestCache<ObjectKey, SigningAction>
     private let transport: any HTTPTransport
+    package var executor: (any TaskExecutor)? { transport.executor }
     let permits: AsyncSemaphore
 
     /// Creates a storage behind a signing server. This initializer makes no network requests.

@@ -11,12 +11,13 @@ import LFSSystem
 /// because not all servers support resuming. The folder of the URL must exist: see ``createIfMissing()``.
 ///
 /// Source: RFC 4918. The `Authorization` field follows RFC 7617 and RFC 6750.
-public final class WebDAVStorage: RemoteStorage {
+public final class WebDAVStorage: RemoteStorage, ThreadedStorage {
     /// The capabilities of this storage.
     public let capabilities: StorageCapabilities
     let client: WebDAVClient
     private let options: WebDAVOptions
     private let transport: any HTTPTransport
+    package var executor: (any TaskExecutor)? { transport.executor }
     private let windows = ListingWindows<RemoteObject>(size: 1 << 14, key: \.key)
 
     /// Creates a storage for a folder. This initializer makes no network requests.

@@ -18,6 +18,8 @@ final class DatabaseJournal: TransferJournal {
     private let places: FileLocations
     private let originals: Originals
     private let observer: CommitObserver
+    /// The threads that open files.
+    private let threads: UploadThreads
     private let wallClock: @Sendable () -> Date
     /// The longest possible delay. A time further away was set before the clock was set back.
     private let longestWait: Duration
@@ -25,13 +27,14 @@ final class DatabaseJournal: TransferJournal {
 
     init(
         namespace: Namespace, runner: BackgroundRunner, places: FileLocations, observer: CommitObserver,
-        wallClock: @escaping @Sendable () -> Date, longestWait: Duration
+        threads: UploadThreads, wallClock: @escaping @Sendable () -> Date, longestWait: Duration
     ) {
         self.namespace = namespace
         self.runner = runner
         self.places = places
         originals = Originals(runner: runner)
         self.observer = observer
+        self.threads = threads
         self.wallClock = wallClock
         self.longestWait = longestWait
     }
@@ -92,19 +95,22 @@ final class DatabaseJournal: TransferJournal {
             if let bytes = try await keptBytes(of: job, original: original) {
                 return .upload(source(of: bytes, content: content))
             }
-            if let file = try await unchanged(original) { return try upload(job, of: file, content: content) }
+            if let file = try await unchanged(original, of: job) { return try upload(job, of: file, content: content) }
         }
         // If the disk is gone, the system may still have its names and the parts that were read in its cache.
         if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
         let places = places
         let file: Descriptor?
         do {
-            file = try await BlockingPool.uploads.run { _ -> Descriptor? in
-                if let file = try places.store.open(id) { return file }
+            if let local = try await threads.run(job, { try places.store.open(id) }) {
+                file = local
+            } else {
                 // The upload waits neither for a copy from another disk nor for free space. It reads the bytes in their
                 // place.
-                try places.promoteAtOnce(id)
-                return try places.open(id)
+                file = try await BlockingPool.uploads.run { _ in
+                    try places.promoteAtOnce(id)
+                    return try places.open(id)
+                }
             }
         } catch let error as SystemError {
             if try await hasLostPlace(), looks > 1 { return try await check(job, looks: looks - 1) }
@@ -131,7 +137,7 @@ final class DatabaseJournal: TransferJournal {
     /// Returns the bytes that were read when the original was attached, if they are kept and it is unchanged.
     private func keptBytes(of job: TransferJob, original: OriginalFile) async throws -> [UInt8]? {
         guard let bytes = places.staging.originalBytes.take(job.id), bytes.count == job.byteCount else { return nil }
-        return try await BlockingPool.uploads.run { _ in
+        return try await threads.run(job) {
             do { return try original.isUnchanged() ? bytes : nil } catch is SystemError { return nil }
         }
     }
@@ -148,8 +154,8 @@ final class DatabaseJournal: TransferJournal {
     }
 
     /// Opens an original. Returns nil if it cannot be opened or has another stamp, so that its bytes must be compared.
-    private func unchanged(_ original: OriginalFile) async throws -> Descriptor? {
-        try await BlockingPool.uploads.run { _ in
+    private func unchanged(_ original: OriginalFile, of job: TransferJob) async throws -> Descriptor? {
+        try await threads.run(job) {
             do { return try original.openUnchanged() } catch is SystemError { return nil }
         }
     }

@@ -36,7 +36,7 @@ package final class ExecutorPool: Sendable {
     let policy: RetryPolicy
     let grouping: Duration
     let clock: any Clock<Duration>
-    private let threads: (any TaskExecutor)?
+    private let threads: UploadThreads
     let events: @Sendable (TransferEvent) -> Void
     let shared: Mutex<Shared>
     let feed = Signal()
@@ -45,12 +45,12 @@ package final class ExecutorPool: Sendable {
 
     /// - Parameters:
     ///   - grouping: the time that an outcome may wait to be recorded together with others, while more are expected.
-    ///   - threads: the threads of the executors. Nil uses those of their parent.
+    ///   - threads: the threads of uploads. Nil uses those of the storage, or of the parent task.
     ///   - attempt: wraps each attempt to upload a file.
     package init(
         storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int,
         policy: RetryPolicy = RetryPolicy(), grouping: Duration = .zero,
-        clock: any Clock<Duration> = ContinuousClock(), threads: (any TaskExecutor)? = nil,
+        clock: any Clock<Duration> = ContinuousClock(), threads: UploadThreads? = nil,
         attempt: @escaping UploadAttempt = { _, body in try await body() },
         events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) {
@@ -58,7 +58,7 @@ package final class ExecutorPool: Sendable {
         self.policy = policy
         self.grouping = grouping
         self.clock = clock
-        self.threads = threads
+        self.threads = threads ?? UploadThreads(storage, others: nil)
         self.events = events
         executor = Executor(storage: storage, journal: journal, policy: policy, events: events, attempt: attempt)
         shared = Mutex(Shared(pool: PoolState(maxExecutors: maxExecutors)))
@@ -181,7 +181,7 @@ package final class ExecutorPool: Sendable {
                 // The loop ends with the stream, and therefore also in a cancelled task.
                 for await count in starts {
                     for _ in 0..<count {
-                        executors.addTask(executorPreference: threads) { await self.runExecutor() }
+                        executors.addTask(executorPreference: threads.ofExecutors) { await self.runExecutor() }
                     }
                 }
             }
@@ -208,9 +208,11 @@ package final class ExecutorPool: Sendable {
 
     private func work(_ cancellation: ExecutorCancellation) async {
         while let job = take(cancellation) {
-            let outcome = await executor.run(
-                job, upcoming: { limit in self.shared.withLock { $0.pool.upcoming(limit) } },
-                onAccepted: { self.accepted(job) })
+            let outcome = await threads.run(job) {
+                await executor.run(
+                    job, upcoming: { limit in self.shared.withLock { $0.pool.upcoming(limit) } },
+                    onAccepted: { self.accepted(job) })
+            }
             let (isOver, count, isAway) = shared.withLock { shared in
                 shared.atWork[job.id] = nil
                 let wasAway = shared.pool.outage != nil

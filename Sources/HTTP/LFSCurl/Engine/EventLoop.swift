@@ -7,6 +7,7 @@ import LFSSystem
 /// inbox.
 final class EventLoop {
     private let options: HTTPOptions
+    private let thread: EngineThread
     private let inbox: Inbox
     private let multi: UnsafeMutableRawPointer
     /// All existing handles. A handle with a transfer is active.
@@ -28,11 +29,14 @@ final class EventLoop {
     private static let stallCheckInterval = Duration.milliseconds(250)
     /// The maximum number of idle handles that are kept for later requests.
     private static let maxIdle = 64
+    /// A job may queue the next one at once, for example a task that yields.
+    private static let maxRounds = 64
 
-    init?(_ options: HTTPOptions, inbox: Inbox, time: @escaping () -> ContinuousClock.Instant) {
+    init?(_ options: HTTPOptions, thread: EngineThread, time: @escaping () -> ContinuousClock.Instant) {
         guard let multi = curl_multi_init() else { return nil }
         self.options = options
-        self.inbox = inbox
+        self.thread = thread
+        inbox = thread.inbox
         self.multi = multi
         self.time = time
         now = time()
@@ -63,10 +67,12 @@ final class EventLoop {
         return true
     }
 
-    /// Handles messages until the inbox is empty. Returns false if the engine must close.
+    /// Handles messages until the inbox is empty, but lets the network continue after some rounds. Returns false if the
+    /// engine must close.
     private func handleMail() -> Bool {
-        while true {
+        for _ in 0..<Self.maxRounds {
             let mail = inbox.collect()
+            for job in mail.jobs { thread.run(job) }
             if mail.isClosing {
                 for transfer in mail.submitted { transfer.end(.failure(HTTPError.closed)) }
                 return false
@@ -76,6 +82,7 @@ final class EventLoop {
             for transfer in mail.cancelled { cancel(transfer) }
             for transfer in mail.resumed { resume(transfer) }
         }
+        return true
     }
 
     private func sleep() {
@@ -206,7 +213,7 @@ final class EventLoop {
         origins = [:]
         lastQueue = nil
         for transfer in handles.compactMap(\.transfer) { finish(transfer, result: .failure(error)) }
-        inbox.end()
+        thread.runElsewhere(inbox.end())
         idle = []
         handles = []
         curl_multi_cleanup(multi)

@@ -14,9 +14,13 @@ final class Inbox: Sendable {
         var cancelled: [Transfer] = []
         /// Transfers whose sink has room again.
         var resumed: [Transfer] = []
+        /// The jobs of tasks that prefer this thread.
+        var jobs: [UnownedJob] = []
         var isClosing = false
 
-        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && !isClosing }
+        var isEmpty: Bool {
+            submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && jobs.isEmpty && !isClosing
+        }
     }
 
     private struct State {
@@ -34,10 +38,15 @@ final class Inbox: Sendable {
     enum Submission { case closed, start, running }
 
     /// Submits a transfer. Returns whether the caller must start a thread for it.
-    func submit(_ transfer: Transfer) -> Submission {
+    func submit(_ transfer: Transfer) -> Submission { submit { $0.submitted.append(transfer) } }
+
+    /// Submits a job. Returns whether the caller must start a thread for it, or run it elsewhere.
+    func submit(_ job: UnownedJob) -> Submission { submit { $0.jobs.append(job) } }
+
+    private func submit(_ change: (inout PendingCommands) -> Void) -> Submission {
         state.withLock { state in
             guard !state.mail.isClosing, !state.isClosed else { return .closed }
-            state.mail.submitted.append(transfer)
+            change(&state.mail)
             guard state.isRunning else {
                 state.isRunning = true
                 return .start
@@ -48,8 +57,8 @@ final class Inbox: Sendable {
     }
 
     /// Ends all submitted transfers because no thread could be started. The next transfer tries to start a thread
-    /// again.
-    func refuse(_ error: HTTPError) {
+    /// again. Returns the jobs, which the caller must run elsewhere.
+    func refuse(_ error: HTTPError) -> [UnownedJob] {
         let (rest, isClosed) = state.withLock { state in
             state.isRunning = false
             state.isClosed = state.mail.isClosing
@@ -57,10 +66,11 @@ final class Inbox: Sendable {
                 state.mail = PendingCommands()
                 state.mail.isClosing = state.isClosed
             }
-            return (state.mail.submitted, state.isClosed)
+            return (state.mail, state.isClosed)
         }
-        for transfer in rest { transfer.end(.failure(error)) }
+        for transfer in rest.submitted { transfer.end(.failure(error)) }
         if isClosed { closed.open() }
+        return rest.jobs
     }
 
     func cancel(_ transfer: Transfer) { tell { $0.cancelled.append(transfer) } }
@@ -102,8 +112,9 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Records that the thread ends. After this call, no thread uses the multi handle.
-    func end() {
+    /// Records that the thread ends. After this call, no thread uses the multi handle. Returns the jobs that have not
+    /// run.
+    func end() -> [UnownedJob] {
         let rest = state.withLock { state in
             state.multi = nil
             state.isClosed = true
@@ -112,10 +123,11 @@ final class Inbox: Sendable {
                 state.mail = PendingCommands()
                 state.mail.isClosing = true
             }
-            return state.mail.submitted
+            return state.mail
         }
-        for transfer in rest { transfer.end(.failure(HTTPError.closed)) }
+        for transfer in rest.submitted { transfer.end(.failure(HTTPError.closed)) }
         closed.open()
+        return rest.jobs
     }
 
     private func tell(_ change: (inout PendingCommands) -> Void) {

@@ -137,7 +137,8 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
 
     private func provided() async -> Result<Credentials, any Error> {
         do {
-            let new = try await provide()
+            // An app's provider may block its thread, which must not be the one of the engine.
+            let new = try await withTaskExecutorPreference(BlockingPool.uploads) { try await provide() }
             if Self.rest(of: new, at: now()) > 0 { return .success(new) }
             return .failure(
                 StorageError(

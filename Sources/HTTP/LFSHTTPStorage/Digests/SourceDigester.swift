@@ -37,11 +37,11 @@ package final class SourceDigester: Sendable {
     /// The CRC-64/NVME of the bytes read so far, in hex. nil if the source has no recorded CRC.
     package var crc64: String? { state.withLock { $0.whole.crc64 } }
 
-    /// Returns the digests of the next bytes. It reads them on a thread that may block.
+    /// Returns the digests of the next bytes. It reads many bytes on a thread that may block.
     ///
     /// - Throws: ``StorageError/Code/sourceChanged`` when the file ends too early.
     package func next(_ byteCount: Int64) async throws -> PayloadDigest {
-        try await BlockingPool.shared.run { [self] flag in
+        try await run(byteCount) { [self] flag in
             var state = state.withLock { $0 }
             let digest = try read(byteCount, state: &state, flag: flag)
             self.state.withLock { $0 = state }
@@ -54,7 +54,16 @@ package final class SourceDigester: Sendable {
     /// - Throws: ``StorageError/Code/sourceChanged`` when the bytes are not the recorded ones.
     package func requireWhole() async throws {
         let whole = state.withLock { $0.whole }
-        try await BlockingPool.shared.run { flag in try whole.requireRecorded(flag) }
+        try await run(source.byteCount) { flag in try whole.requireRecorded(flag) }
+    }
+
+    /// Runs a body that reads so many bytes.
+    private func run<Result: Sendable>(
+        _ byteCount: Int64, _ body: @escaping @Sendable (CancellationFlag) throws -> Result
+    ) async throws -> Result {
+        // A few bytes are read and hashed in less time than another thread takes to wake up.
+        if byteCount <= 64 << 10 { return try body(CancellationFlag()) }
+        return try await BlockingPool.shared.run(body)
     }
 
     private func read(_ byteCount: Int64, state: inout State, flag: CancellationFlag) throws -> PayloadDigest {

@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSSystem
 import Synchronization
 import TestSupport
 import Testing
@@ -43,7 +44,8 @@ struct AuthorityTests {
     }
 
     private func ask(_ port: Int, options: HTTPOptions, system: String) async throws -> HTTPError.Code? {
-        let inbox = Inbox()
+        let thread = EngineThread(options, time: { .now }) { _ throws(SystemError) in }
+        let inbox = thread.inbox
         let origin = HTTPOrigin(isSecure: true, host: "127.0.0.1", port: port)
         let outcome = try await code {
             try await Transfer(HTTPRequest(.get, origin: origin, target: "/")).result { transfer in
@@ -52,10 +54,10 @@ struct AuthorityTests {
                     do {
                         try Self.putOverAuthorities(system)
                     } catch {
-                        inbox.end()
+                        thread.runElsewhere(inbox.end())
                         return transfer.end(.failure(error))
                     }
-                    EventLoop(options, inbox: inbox, time: { .now })?.run()
+                    thread.runLoop()
                 }
             } cancel: {
                 inbox.cancel($0)

@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -10,13 +11,14 @@ import Testing
     private let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1)
 
     @Test func aRequestThatComesTogetherWithTheShutdownIsAnswered() async throws {
-        let inbox = Inbox()
+        let thread = Self.thread(.plain())
+        let inbox = thread.inbox
         let outcome = try await code {
             try await Transfer(HTTPRequest(.get, origin: origin, target: "/")).result { transfer in
                 _ = inbox.submit(transfer)
                 // The inbox is closed before the thread's first check, so that the thread finds both at once.
                 inbox.close()
-                Self.startLoop(.plain(), inbox: inbox)
+                Self.startLoop(of: thread)
             } cancel: {
                 inbox.cancel($0)
             }
@@ -31,7 +33,8 @@ import Testing
             arrived.add(1)
             connection.hang()
         }
-        let inbox = Inbox()
+        let thread = Self.thread(.plain { $0.maxRequestsPerOrigin = 1 })
+        let inbox = thread.inbox
         weak var lastCanary: Canary?
         try await withThrowingTaskGroup(of: HTTPError.Code?.self) { group in
             let submitted = EventLog<Int>()
@@ -54,7 +57,7 @@ import Testing
             }
             await submitted.wait { $0.count == 4 }
             // All four are in its first batch. The server has one of them, and three are waiting.
-            Self.startLoop(.plain { $0.maxRequestsPerOrigin = 1 }, inbox: inbox)
+            Self.startLoop(of: thread)
             await arrived.wait { !$0.isEmpty }
             inbox.close()
             for try await outcome in group { #expect(outcome == .closed) }
@@ -67,7 +70,12 @@ import Testing
 
     private final class Canary: Sendable {}
 
-    private static func startLoop(_ options: HTTPOptions, inbox: Inbox) {
-        Thread.detachNewThread { EventLoop(options, inbox: inbox, time: { .now })?.run() }
+    /// Returns an engine whose thread the test starts.
+    private static func thread(_ options: HTTPOptions) -> EngineThread {
+        EngineThread(options, time: { .now }) { _ throws(SystemError) in }
+    }
+
+    private static func startLoop(of thread: EngineThread) {
+        Thread.detachNewThread { thread.runLoop() }
     }
 }
