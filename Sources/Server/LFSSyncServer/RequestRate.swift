@@ -24,12 +24,12 @@ final class RequestRate: Sendable {
         self.now = now
     }
 
-    /// The number of mutations that count as one request.
-    static let mutationsPerRequest = 100.0
+    /// The units of cost that count as one request. A mutation costs one unit.
+    static let unitsPerRequest = 100
 
-    /// Returns the number of mutations that count as much as some time of the database.
-    static func mutations(worth duration: Duration) -> Int {
-        Int(min(max(duration / .milliseconds(10), 0), 1_000_000)) * Int(mutationsPerRequest)
+    /// Returns the cost of some time of the database, in units. Each ten milliseconds count as one request.
+    static func cost(of duration: Duration) -> Int {
+        Int(min(max(duration / .milliseconds(10), 0), 1_000_000)) * unitsPerRequest
     }
 
     /// Takes one request of an account.
@@ -51,17 +51,17 @@ final class RequestRate: Sendable {
             .throttled, message: "This account sends too many requests.", retryAfter: Int64(wait.rounded(.up)))
     }
 
-    /// Charges an account for the mutations of a push, even for more than it has left. Its next requests then have to
+    /// Charges an account for the cost of a request, even for more than it has left. Its next requests then have to
     /// wait.
     ///
     /// - Parameters:
-    ///   - mutations: the number of mutations. A negative number returns those that were not applied.
+    ///   - units: the cost in units. A negative number returns a part of an earlier charge.
     ///   - requests: the number of requests that the account keeps in any case, if it has that many. Nil for none.
-    func charge(_ account: String, mutations: Int, leaving requests: Int? = nil) {
+    func charge(_ account: String, units: Int, leaving requests: Int? = nil) {
         let now = now()
         buckets.withLock { buckets in
             var bucket = buckets[account].map { refilled($0, now: now) } ?? Bucket(left: most, at: now)
-            let left = bucket.left - Double(mutations) / Self.mutationsPerRequest
+            let left = bucket.left - Double(units) / Double(Self.unitsPerRequest)
             bucket.left = min(most, requests.map { max(min(bucket.left, Double($0)), left) } ?? left)
             buckets[account] = bucket
         }

@@ -37,7 +37,7 @@ extension SyncService {
             let sharing = schema.sharing
             let work = WorkTime(clock)
             // A device that finds a difference sends further requests to repair it.
-            defer { rate?.charge(session.account, mutations: RequestRate.mutations(worth: work.total), leaving: 10) }
+            defer { rate?.charge(session.account, units: RequestRate.cost(of: work.total), leaving: 10) }
             return .lines(
                 try await turns.withTurn(session.account) {
                     try await database.read { db in

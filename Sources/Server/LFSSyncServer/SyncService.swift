@@ -281,15 +281,15 @@ public final class SyncService: Sendable {
             pushing.quota = options.quota
             pushing.byteCount = body.count
             pushing.removesAt = options.removalDelay.map { now + Milliseconds.of($0) }
-            rate?.charge(account, mutations: mutations.count)
-            // The mutations that were not applied are given back, also when the push fails.
+            // A mutation costs one unit. Those that were not applied are given back, also when the push fails.
+            rate?.charge(account, units: mutations.count)
             var appliedCount = 0
             let work = WorkTime(clock)
             // The notices of this commit are sent together with those of others.
             streams.observe()
             defer {
-                let worth = max(appliedCount, RequestRate.mutations(worth: work.total))
-                rate?.charge(account, mutations: worth - mutations.count)
+                let cost = max(appliedCount, RequestRate.cost(of: work.total))
+                rate?.charge(account, units: cost - mutations.count)
             }
             let results: [SyncMutationResult]
             do {
