@@ -120,6 +120,18 @@ struct FileRuleTests {
         }
     }
 
+    @Test("A file's key has at most 512 bytes")
+    func longKey() async throws {
+        try await run { (server, phone, laptop, bob) async throws in
+            let rest = String(repeating: "x", count: 506)
+            #expect(try await file(phone, name: "f2", key: "phone/\(rest)").isApplied)
+            #expect(try await file(phone, name: "f3", key: "phone/\(rest)y").code == "invalid_request")
+            #expect(try await file(phone, name: "f4", key: "\(rest)/phone").isApplied)
+            #expect(try await file(phone, name: "f5", key: "\(rest)y/phone").code == "invalid_request")
+            #expect(try await server.count("sync_namespace", where: "length(namespace) > 506") == 0)
+        }
+    }
+
     @Test("A file whose object the storage lacks cannot become remote")
     func storage() async throws {
         var options = SyncServiceOptions()

@@ -139,6 +139,31 @@ struct QuotaTests {
         }
     }
 
+    @Test("A namespace above the limit is refused, and files of known ones are stored")
+    func namespaces() async throws {
+        try await run { server, device in
+            #expect(try await device.put("FileV1", key: "f1", values: file("1", byteCount: 1)).outcome.isApplied)
+            let ann = try await server.id("ann")
+            try await server.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+                INSERT INTO sync_namespace (namespace, accountID) SELECT 'n' || i, '\(ann)' FROM n
+                """)
+            let new = file("2", byteCount: 1).merging(["key": .text("new/2")]) { $1 }
+            let refused = try await device.put("FileV1", key: "f2", values: new).outcome
+            #expect(exceeded(refused) == ExceededLimit(name: "namespaces", value: 1_000))
+            #expect(try await server.count("sync_namespace") == 1_000)
+            #expect(try await device.put("FileV1", key: "f3", values: file("3", byteCount: 1)).outcome.isApplied)
+            // Another account has its own namespaces.
+            let bob = try await server.device(of: "bob")
+            #expect(try await bob.put("FileV1", key: "f4", values: new).outcome.isApplied)
+            // A larger quota of rows permits more of them.
+            #expect(try await server.service.setLimit(.rows, to: 2_000_000, account: "ann"))
+            let next = file("5", byteCount: 1).merging(["key": .text("next/5")]) { $1 }
+            #expect(try await device.put("FileV1", key: "f5", values: next).outcome.isApplied)
+        }
+    }
+
     @Test("The limits of one account do not change those of another one")
     func others() async throws {
         try await run(rows: 1) { server, device in

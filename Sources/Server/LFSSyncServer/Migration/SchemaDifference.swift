@@ -50,6 +50,9 @@ struct SchemaDifference: Sendable {
             statements.append(PostgresOrder.stamp)
         }
         if dialect == .postgres, made[SchemaTable.notice] == nil { statements += PostgresNotices.statements }
+        for addition in SchemaAddition.all(dialect) where made[addition.objects[0].name] == nil {
+            statements += addition.statements
+        }
         if let old { settle(old, new: new, dialect: dialect) }
         statements += ServerTables.fillings(since: version, schema: checked, dialect: dialect)
     }

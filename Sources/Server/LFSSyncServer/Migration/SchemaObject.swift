@@ -30,7 +30,7 @@ struct SchemaObject: Sendable, Hashable {
     let source: String
 
     /// - Parameter source: a statement `CREATE kind "name" …`. For a trigger, it contains `… ON "table"`.
-    private init(_ source: String, dialect: SQLDialect) {
+    init(_ source: String, dialect: SQLDialect) {
         let parts = source.split(separator: "\"", maxSplits: 2)
         let kind = parts[0].split(separator: " ").last.map { $0.lowercased() } ?? ""
         let name = parts.count > 1 ? String(parts[1]) : ""

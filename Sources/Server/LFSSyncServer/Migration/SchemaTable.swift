@@ -126,7 +126,7 @@ enum SchemaTable {
             }
             try insert(object.name, source: object.source, definition: definition, db)
         }
-        for name in later {
+        for name in later + SchemaAddition.names(db.dialect) {
             guard let definition = catalog[name] else { continue }
             // Without a source, so that an earlier server, which does not know it by one, leaves it where it is.
             try insert(name, source: "", definition: definition, db)

@@ -30,6 +30,7 @@ public struct SyncStore: Sendable {
     /// - Throws: ``SyncSchemaError``.
     public static func statements(for schema: SyncSchema, dialect: SQLDialect) throws -> [String] {
         ServerTables.scripts(dialect) + SchemaObject.all(of: try CheckedSchema(schema), dialect).map(\.source)
+            + SchemaAddition.all(dialect).flatMap(\.statements)
     }
 
     /// Returns the statements that ``migrate()`` would run. Changes nothing.

@@ -8,6 +8,11 @@ struct FileRules: Sendable {
     /// The time from which the object of a file deleted now is removed, in milliseconds since 1970. Nil if the server
     /// removes no objects.
     var removesAt: Int64?
+    /// The maximum number of namespaces of the account.
+    let namespaceLimit: Int64
+
+    /// The maximum number of bytes of a file's key, as of every key that a storage accepts.
+    private static let keyLimit = 512
 
     private static let table = TableSQL.quoted(SyncType.fileTable)
     private static let content = ["byteCount", "sha256", "key", "createdAt"]
@@ -16,10 +21,13 @@ struct FileRules: Sendable {
     /// Checks the row of a new file. Columns convert values of another kind, which the checks of the object and of the
     /// quota would miss.
     ///
-    /// - Throws: ``WireFailure/Code/invalidRequest``, ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.
+    /// - Throws: ``WireFailure/Code/invalidRequest``, ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``,
+    ///   ``WireFailure/Code/quotaExceeded``.
     func requireNew(_ mutation: SyncMutation, session: SyncSession, _ db: any SQLConnection) throws {
-        guard let key = mutation.row.text("key"), let namespace = NamespaceTable.namespace(of: key) else {
-            throw WireFailure(.invalidRequest, message: "A file's 'key' has to be a namespace, a slash, and a name.")
+        guard let key = mutation.row.text("key"), let namespace = Self.namespace(ofNew: key) else {
+            throw WireFailure(
+                .invalidRequest,
+                message: "A file's 'key' has to be a namespace, a slash, and a name, with at most 512 bytes.")
         }
         guard let status = mutation.row.text("status"), ["local", "remote"].contains(status) else {
             throw WireFailure(.invalidRequest, message: "A file's 'status' has to be 'local' or 'remote'.")
@@ -30,7 +38,8 @@ struct FileRules: Sendable {
         guard mutation.row.text("sha256") != nil else {
             throw WireFailure(.invalidRequest, message: "A file's 'sha256' has to be a text.")
         }
-        guard try NamespaceTable.claim(namespace, for: session, isMaker: status == "local", db) else {
+        let isMaker = status == "local"
+        guard try NamespaceTable.claim(namespace, for: session, isMaker: isMaker, limit: namespaceLimit, db) else {
             throw WireFailure(.forbidden, message: "The file's 'key' begins with the namespace of another account.")
         }
         if status == "remote" { try requireObject(mutation) }
@@ -39,6 +48,11 @@ struct FileRules: Sendable {
                 .missing,
                 message: "A file with this 'key' was deleted, and its object is being deleted. Create another file.")
         }
+    }
+
+    /// Returns the namespace of a new file's key, or nil for an invalid key.
+    static func namespace(ofNew key: String) -> String? {
+        key.utf8.count <= keyLimit ? NamespaceTable.namespace(of: key) : nil
     }
 
     /// Schedules the removal of a file's object. Must run in the same transaction, before the row is deleted.

@@ -159,7 +159,8 @@ struct MutationApply: Sendable {
             sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
             rights: RowAuthorization(schema: schema, table: table),
             files: table.name == SyncType.fileTable
-                ? FileRules(withoutObject: withoutObject, removesAt: removesAt) : nil,
+                ? FileRules(withoutObject: withoutObject, removesAt: removesAt, namespaceLimit: check.namespaceLimit)
+                : nil,
             policy: conflicts[table.name] ?? .lastWriterWins, check: check)
     }
 

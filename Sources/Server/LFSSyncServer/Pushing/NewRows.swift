@@ -26,6 +26,8 @@ struct NewRows: Sendable {
     private var parents: [String: Set<String>] = [:]
     /// The files' keys and statuses, in the order of their mutations.
     private var files: [(key: String, isLocal: Bool)] = []
+    /// The rules for those files. Nil without files.
+    private var fileRules: FileRules?
 
     init(of held: HeldSession) {
         session = held.session
@@ -51,7 +53,8 @@ struct NewRows: Sendable {
             if parent.table == writer.sql.table.name, key == mutation.key { continue }
             parents[parent.table, default: []].insert(key)
         }
-        if writer.files != nil, let key = mutation.row.text("key") {
+        if let rules = writer.files, let key = mutation.row.text("key") {
+            fileRules = rules
             files.append((key, mutation.row.text("status") == "local"))
         }
         rows.insert(Row(table: writer.sql.table.name, key: mutation.key))
@@ -80,7 +83,7 @@ struct NewRows: Sendable {
     ) throws {
         guard !rows.isEmpty else { return }
         try requireParents(schema, db)
-        if !files.isEmpty { try FileRules.requireNew(files, session: session, db) }
+        if let fileRules { try fileRules.requireNew(files, session: session, db) }
         let order = Dictionary(
             schema.tables.enumerated().map { ($1.typeName, $0) }, uniquingKeysWith: { first, _ in first })
         let sorted = groups.sorted {
@@ -98,6 +101,7 @@ struct NewRows: Sendable {
         rows = []
         parents = [:]
         files = []
+        fileRules = nil
     }
 
     /// Checks that the parents that are not in this push belong to the account.
@@ -150,7 +154,7 @@ extension RowWriter {
 extension FileRules {
     /// Returns true if the row of a new file has a valid key and status, and its object is not known to be missing.
     func isPlain(_ mutation: SyncMutation) -> Bool {
-        guard let key = mutation.row.text("key"), NamespaceTable.namespace(of: key) != nil,
+        guard let key = mutation.row.text("key"), Self.namespace(ofNew: key) != nil,
             let status = mutation.row.text("status")
         else { return false }
         return status == "local" || status == "remote" && !withoutObject.contains(mutation.sequence)
@@ -159,14 +163,16 @@ extension FileRules {
     /// Checks the rows of new files, as `requireNew(_:session:_:)` does for one.
     ///
     /// - Throws: ``NotPlain`` if a row may have to be refused. `SQLFailure`.
-    static func requireNew(
+    func requireNew(
         _ files: [(key: String, isLocal: Bool)], session: SyncSession, _ db: any SQLConnection
     ) throws {
         var claimed: Set<String> = []
         for file in files {
             guard let namespace = NamespaceTable.namespace(of: file.key) else { throw NotPlain() }
             guard claimed.insert("\(file.isLocal) \(namespace)").inserted else { continue }
-            guard try NamespaceTable.claim(namespace, for: session, isMaker: file.isLocal, db) else { throw NotPlain() }
+            let isOwn = try NamespaceTable.claim(
+                namespace, for: session, isMaker: file.isLocal, limit: namespaceLimit, db)
+            guard isOwn else { throw NotPlain() }
         }
         guard try !RemovalTable.hasAny(of: files.map(\.key), db) else { throw NotPlain() }
     }

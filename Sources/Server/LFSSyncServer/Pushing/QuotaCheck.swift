@@ -9,8 +9,13 @@ struct QuotaCheck: Sendable {
     let own: String
     /// The quota of accounts without a quota of their own.
     let quota: AccountQuota
+    /// The quota of the pushing account.
+    let ownQuota: AccountQuota
     /// True if all mutations of the push fit into the pushing account's quota.
     let fits: Bool
+
+    /// The maximum number of namespaces of the pushing account. Each database of a device has one of them.
+    var namespaceLimit: Int64 { max(1_000, ownQuota.rows / 1_000) }
 
     /// - Parameters:
     ///   - session: the session, whose counters do not change until the end of the transaction.
@@ -18,8 +23,9 @@ struct QuotaCheck: Sendable {
     init(of session: HeldSession, growth: AccountUsage, quota: AccountQuota) {
         own = session.session.own.description
         self.quota = quota
+        ownQuota = session.limits.quota(default: quota)
         let most = session.usage + growth
-        fits = most.excess(over: session.limits.quota(default: quota), since: session.usage) == nil
+        fits = most.excess(over: ownQuota, since: session.usage) == nil
     }
 
     /// The state of a scope before a change that may exceed a limit.

@@ -1,6 +1,6 @@
 /// A limit of an account, as the result of a mutation contains it: `"limit":"rows","value":1000`.
 package struct ExceededLimit: Hashable, Sendable {
-    /// The name of the limit: `rows`, `row_bytes` or `file_bytes`. Later versions may add more.
+    /// The name of the limit: `rows`, `row_bytes`, `file_bytes` or `namespaces`. Later versions may add more.
     package let name: String
     package let value: Int64
 

@@ -197,6 +197,28 @@ struct MigrationTests {
         }
     }
 
+    @Test("A store of an earlier server gets its additions without a new version")
+    func additions() async throws {
+        try await run { path in
+            try await serve(path, schema: Self.old) { server in
+                try await server.execute(
+                    "DROP INDEX sync_namespace_account",
+                    "DELETE FROM sync_object WHERE name = 'sync_namespace_account'")
+            }
+            let store = try SyncStore(try SQLiteDatabase(path: path), schema: Self.old)
+            #expect(try await store.pending().count == 1)
+            try await serve(path, schema: Self.old) { (server) async throws in
+                #expect(try await store.pending() == [])
+                let names = SchemaAddition.names(.sqlite).map { "'\($0.name)'" }.joined(separator: ", ")
+                // An earlier server removes only objects with a source.
+                let kept = "source = '' AND name IN (\(names))"
+                #expect(try await server.count("sync_object", where: kept) == SchemaAddition.names(.sqlite).count)
+            }
+            try await serve(path + "2", schema: Self.old)
+            #expect(try await shape(path) == shape(path + "2"))
+        }
+    }
+
     @Test("A default of another kind is refused with its column", arguments: [0, 1, 2, 3])
     func wrongDefault(_ number: Int) {
         let columns: [SyncSchema.Column] = [

@@ -1,0 +1,23 @@
+/// A part of the server's own tables that stores of earlier servers lack.
+///
+/// Its objects are recorded without their statements. An earlier server therefore leaves them alone, and can still use
+/// the store.
+struct SchemaAddition: Sendable {
+    /// The indexes, functions and triggers. A store without the first of them lacks the whole part.
+    let objects: [SchemaObject]
+
+    /// The statements that add the part to a store.
+    var statements: [String] { objects.map(\.source) }
+
+    /// Returns all parts, in the order of their creation.
+    static func all(_ dialect: SQLDialect) -> [SchemaAddition] { [namespaces(dialect)] }
+
+    /// Returns the names of the objects of all parts.
+    static func names(_ dialect: SQLDialect) -> [SchemaObject.Name] { all(dialect).flatMap { $0.objects.map(\.name) } }
+
+    /// Returns the index with which the server counts the namespaces of an account.
+    private static func namespaces(_ dialect: SQLDialect) -> SchemaAddition {
+        let index = "CREATE INDEX \"sync_namespace_account\" ON \"sync_namespace\"(accountID)"
+        return SchemaAddition(objects: [SchemaObject(index, dialect: dialect)])
+    }
+}
