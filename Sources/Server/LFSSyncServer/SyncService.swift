@@ -332,7 +332,7 @@ public final class SyncService: Sendable {
         _ types: [(table: CheckedSchema.Table, type: SyncType)], session: SyncSession, isEmpty: Bool = false,
         sent: StreamPlan.Sent
     ) async throws -> (SyncSession, StreamPlan) {
-        let sharing = schema.sharing
+        let (sharing, typeCount) = (schema.sharing, schema.typeNames.count)
         let plan = try await database.read {
             try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, $0)
         }
@@ -340,7 +340,8 @@ public final class SyncService: Sendable {
         let now = Milliseconds.of(options.now())
         return try await database.write { db in
             let plan = try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, db)
-            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, at: now, db)
+            try CheckpointTable.begin(
+                plan.fresh.map { ($0.place, $0.end) }, of: session, types: typeCount, at: now, db)
             if plan.newlyExpired.isEmpty { return (session, plan) }
             try CheckpointTable.restart(
                 plan.newlyExpired.map { ($0.place, $0.end) }, reason: .retention, of: session, at: now, db)

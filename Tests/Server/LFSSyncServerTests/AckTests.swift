@@ -146,6 +146,39 @@ struct AckTests {
         }
     }
 
+    @Test("A device that acknowledges no lost scope keeps a limited number of checkpoints")
+    func lostScopes() async throws {
+        try await SharingServer.run { server in
+            let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
+            try await ann.album("x")
+            try await bob.sync()
+            let session = try #require(try await server.service.sessions(account: "bob").first).id
+            let limit = CheckpointTable.limit(types: SharingServer.types.count)
+            // The device has six checkpoints of its own scope. There is room for two more.
+            try await server.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(limit - 8))
+                INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position)
+                SELECT '\(session)', 'album/lost' || i, 'FileV1', '' FROM n
+                """)
+            try await ann.share("x", other: bob)
+            let mine = "sessionID = '\(session)'"
+            let delivery = try await bob.device.delivery(types: SharingServer.types)
+            #expect(delivery.controls.count { $0 == "ScopeDeleteV1" } == limit - 8)
+            #expect(delivery.items == ["Album x", "AlbumUser x-bob"])
+            #expect(try await server.count("sync_checkpoint", where: mine) == limit)
+            let scope = try #require(SyncScope("album/x"))
+            try await bob.device.acknowledge(delivery.tokens.filter { $0.place.scope == scope })
+            #expect(try await server.count("sync_checkpoint", where: mine) == limit)
+            // The acks of the lost scopes make room.
+            try await bob.device.acknowledge(delivery.tokens.filter { $0.place.scope != scope })
+            #expect(try await server.count("sync_checkpoint", where: mine) == 8)
+            try await bob.sync()
+            #expect(try await server.count("sync_checkpoint", where: mine) == 10)
+            #expect(try await bob.sync() == [])
+        }
+    }
+
     @Test("Deleting a session deletes its checkpoints")
     func ended() async throws {
         try await run { server, device, delivery in

@@ -13,9 +13,6 @@ struct RowAuthorization: Sendable {
     let schema: CheckedSchema
     let table: CheckedSchema.Table
 
-    /// The maximum number of shared scopes of an account. It applies to the scopes that the account owns, and
-    /// separately to those that others have given it.
-    static let scopeLimit = 1_000
     /// The maximum number of scopes that an account may give to another account that gives it nothing.
     static let unacceptedLimit = 50
 
@@ -276,14 +273,14 @@ struct ScopeCount: Sendable {
 
     var total: Int { counts.reduce(0) { $0 + $1.count } }
 
-    var isWithin: Bool { total <= RowAuthorization.scopeLimit }
+    var isWithin: Bool { total <= AccountLimit.sharedScopes }
 
     func require(_ account: String) throws(WireFailure) {
         guard !isWithin else { return }
         let kinds = counts.map { "\($0.count) of '\($0.kind)'" }.joined(separator: ", ")
         throw WireFailure(
             .tooMany,
-            message: "\(account) would have \(kinds), and the limit is \(RowAuthorization.scopeLimit) in all.")
+            message: "\(account) would have \(kinds), and the limit is \(AccountLimit.sharedScopes) in all.")
     }
 }
 

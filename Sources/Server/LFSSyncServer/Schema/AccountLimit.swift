@@ -13,6 +13,9 @@ public enum AccountLimit: String, Sendable, Hashable, CaseIterable {
 
     /// The maximum value of a limit. Sums of counters below it do not overflow.
     public static let largestValue: Int64 = (1 << 53) - 1
+    /// The maximum number of shared scopes of an account. It applies to the scopes that the account owns, and
+    /// separately to those that others have given it.
+    static let sharedScopes = 1_000
 
     /// The column of `sync_account` with the account's own limit. NULL stands for the limit of the server.
     var column: String {

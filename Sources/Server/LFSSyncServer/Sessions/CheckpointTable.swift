@@ -2,6 +2,16 @@ import LFSWire
 
 /// The table `sync_checkpoint` of the positions that each session has reached.
 enum CheckpointTable {
+    /// Returns the maximum number of checkpoints of a session. A device with all types of as many scopes as an account
+    /// can have needs half of it.
+    ///
+    /// The checkpoints of a lost scope stay until the device has acknowledged its end. A device that acknowledges none,
+    /// while its account creates and deletes scopes, reaches the limit. It then receives new scopes without
+    /// checkpoints, and receives them again in the next stream.
+    ///
+    /// - Parameter types: the number of types in all their versions.
+    static func limit(types: Int) -> Int { 4 * (AccountLimit.sharedScopes + 1) * types }
+
     /// Records what a device has received. The furthest position of each type and scope wins, so a late batch takes
     /// nothing back. Tokens of another epoch or of an unknown type have no effect.
     ///
@@ -25,6 +35,7 @@ enum CheckpointTable {
         // The device has sent the batch before, with tokens, or has another previous batch than the server.
         guard begins || !(isClaim && batch.tokens.isEmpty) else { throw try gap() }
         guard begins || batch.after.map({ $0 == session.lastBatchID }) ?? true else { throw try gap() }
+        var room = CheckpointRoom(limit: limit(types: types.count))
         // Departures come first. Other tokens of a left scope are from the time after the departure.
         let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
         for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })
@@ -36,7 +47,7 @@ enum CheckpointTable {
                 // The other tokens of the batch belong to the previous epoch.
                 return try note(batch, of: session, db)
             case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session: session, db)
-            case let type where types.contains(type): try advance(token, of: session, at: now, db)
+            case let type where types.contains(type): try advance(token, of: session, room: &room, at: now, db)
             default: break
             }
         }
@@ -63,11 +74,15 @@ enum CheckpointTable {
 
     /// Records that segments have started. From then on, their rows may be on the device, acknowledged or not. The
     /// device must therefore be informed when it may no longer read their scope.
+    ///
+    /// - Parameter types: the number of types in all their versions.
     static func begin(
-        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, at now: Int64,
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, types: Int, at now: Int64,
         _ db: any SQLConnection
     ) throws {
-        for leg in legs {
+        if legs.isEmpty { return }
+        var room = CheckpointRoom(limit: limit(types: types))
+        for leg in legs.prefix(try room.left(for: session, db)) {
             try db.execute(
                 """
                 INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, begunAt, createdAt, updatedAt)
@@ -101,7 +116,7 @@ enum CheckpointTable {
     }
 
     private static func advance(
-        _ token: SyncToken, of session: SyncSession, at now: Int64, _ db: any SQLConnection
+        _ token: SyncToken, of session: SyncSession, room: inout CheckpointRoom, at now: Int64, _ db: any SQLConnection
     ) throws {
         let scope = SQLValue.text(token.place.scope.description)
         let granted = """
@@ -112,18 +127,22 @@ enum CheckpointTable {
         guard let head = try db.firstText(granted, arguments: [scope, .text(session.account)]) else { return }
         // The position belongs to a history that this database does not contain.
         guard token.position.text <= head else { throw AckFailure.newerDevice }
-        try db.execute(
+        let arguments: [SQLValue] = [
+            .text(session.id), scope, .text(token.place.type.description), .text(token.position.text), .integer(now),
+        ]
+        let changedCount = try db.execute(
+            """
+            UPDATE sync_checkpoint SET position = ?4, resetReason = NULL, updatedAt = ?5
+            WHERE sessionID = ?1 AND scopeID = ?2 AND typeName = ?3 AND position < ?4
+            """, arguments: arguments)
+        // The device has left the scope in the same batch, or has acknowledged a later position before.
+        guard changedCount == 0, try room.left(for: session, db) > 0 else { return }
+        let addedCount = try db.execute(
             """
             INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, createdAt, updatedAt)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?5)
-            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE
-            SET position = excluded.position, resetReason = NULL, updatedAt = excluded.updatedAt
-            WHERE sync_checkpoint.position < excluded.position
-            """,
-            arguments: [
-                .text(session.id), scope, .text(token.place.type.description), .text(token.position.text),
-                .integer(now),
-            ])
+            VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (sessionID, scopeID, typeName) DO NOTHING
+            """, arguments: arguments)
+        room.take(addedCount)
     }
 
     /// Records that the device has started over, with its positions and the numbers of its mutations. Any number may be
@@ -202,6 +221,28 @@ enum CheckpointTable {
                 lastAt: times.last > 0 ? Milliseconds.date(times.last) : nil)
         }
     }
+}
+
+/// The room for further checkpoints of a session. It is read when it is first needed.
+private struct CheckpointRoom {
+    let limit: Int
+    private var found: Int?
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func left(for session: SyncSession, _ db: any SQLConnection) throws -> Int {
+        if let found { return found }
+        var count: Int64 = 0
+        try db.query("SELECT count(*) FROM sync_checkpoint WHERE sessionID = ?1", arguments: [.text(session.id)]) {
+            count = try $0.integer(0) ?? 0
+            return false
+        }
+        let left = max(0, limit - Int(count))
+        found = left
+        return left
+    }
+
+    mutating func take(_ count: Int) { found = found.map { $0 - count } }
 }
 
 extension SyncToken {
