@@ -235,8 +235,54 @@ struct StoreTests {
         }
     }
 
+    /// Removes from a store the additions that came without a new version.
+    private func removeAdditions(_ server: TestServer, database: any SQLDatabase) async throws {
+        for name in SchemaAddition.names(.postgres) {
+            // The triggers are dropped with their functions.
+            if name.kind != "trigger" { try await server.execute("\(name.removal) CASCADE") }
+            try await server.execute("DELETE FROM sync_object WHERE name = '\(name.name)'")
+        }
+        try await server.execute("ALTER TABLE sync_scope DROP COLUMN deletionCount")
+        try await noteTables(["sync_scope"], database: database)
+    }
+
+    /// Records the current definitions of tables.
+    private func noteTables(_ tables: [String], database: any SQLDatabase) async throws {
+        try await database.write { db in
+            for table in tables {
+                let name = SchemaObject.Name(kind: "table", name: table)
+                let current = try #require(try SchemaCatalog.objects(db)[name])
+                try db.execute(
+                    "UPDATE sync_object SET definition = ?1 WHERE name = ?2",
+                    arguments: [.text(current), .text(table)])
+            }
+        }
+    }
+
+    @Test("A store of an earlier server gets its additions without a new version")
+    func additions() async throws {
+        try await TestStore.run { database in
+            let server = try await serve(database, schema: Self.old)
+            let before = try await shape(database)
+            let device = try await server.device()
+            for key in ["r1", "r2"] { try await device.put("RecipeV1", key: key, values: ["title": .text("Soup")]) }
+            try await device.push(.delete, type: "RecipeV1", key: "r1")
+            try await removeAdditions(server, database: database)
+            let statements = try await SyncStore(database, schema: Self.old).migrate()
+            #expect(statements == SchemaAddition.all(.postgres).flatMap(\.statements))
+            #expect(try await shape(database) == before)
+            #expect(try await SyncStore(database, schema: Self.old).pending() == [])
+            #expect(try await server.count("sync_scope", where: "deletionCount = 1 AND rowCount = 1") == 1)
+            // An earlier server removes only objects with a source.
+            let names = SchemaAddition.names(.postgres).map { "'\($0.name)'" }.joined(separator: ", ")
+            let kept = "source = '' AND name IN (\(names))"
+            #expect(try await server.count("sync_object", where: kept) == SchemaAddition.names(.postgres).count)
+        }
+    }
+
     /// Removes from a store all that version 4 has added.
     private func makeVersion3(_ server: TestServer, database: any SQLDatabase) async throws {
+        try await removeAdditions(server, database: database)
         try await server.execute(
             """
             DROP FUNCTION sync_recipe_counted CASCADE;
@@ -250,15 +296,7 @@ struct StoreTests {
             ALTER TABLE sync_state DROP COLUMN markCount, DROP COLUMN markID, DROP COLUMN markCluster;
             UPDATE sync_state SET schemaVersion = 3
             """)
-        try await database.write { db in
-            for table in ["sync_scope", "sync_account", "sync_session", "sync_state"] {
-                let name = SchemaObject.Name(kind: "table", name: table)
-                let earlier = try #require(try SchemaCatalog.objects(db)[name])
-                try db.execute(
-                    "UPDATE sync_object SET definition = ?1 WHERE name = ?2",
-                    arguments: [.text(earlier), .text(table)])
-            }
-        }
+        try await noteTables(["sync_scope", "sync_account", "sync_session", "sync_state"], database: database)
     }
 
     @Test("A store of version 2 gets the times of checkpoints and keeps its rows")

@@ -31,21 +31,28 @@ extension SyncService {
         return try await database.write { try AccountTable.set(limit, to: value, account: name, $0) }
     }
 
-    /// Counts the rows and bytes of all accounts or of one of them again, each in its own transaction. The triggers
-    /// keep the counters right, so this is only necessary after someone has disabled them.
+    /// Counts the rows, bytes and records of deletions of all accounts or of one of them again, each in its own
+    /// transaction. The triggers keep the counters right, so this is only necessary after someone has disabled them.
     ///
     /// - Returns: the number of accounts whose counters were wrong.
     /// - Throws: ``SQLFailure``.
     public func recount(account name: String? = nil) async throws -> Int {
         var count = 0
         for account in try await accounts(named: name) {
-            let scope = SyncScope.account(account.id).description
-            let statement = UsageSQL.recount("id = ?1", schema: schema, dialect: database.dialect)
+            let own = SyncScope.account(account.id).description
+            let usage = UsageSQL.recount("id = ?1", schema: schema, dialect: database.dialect)
             let isWrong = try await database.write { db in
-                try PostgresOrder.hold(scope, db)
-                let before = try AccountTable.usage(of: scope, db).usage
-                try db.execute(statement, arguments: [.text(scope)])
-                return try AccountTable.usage(of: scope, db).usage != before
+                let scopes = try AccountTable.scopes(ownedBy: account.id, db)
+                for scope in scopes { try PostgresOrder.hold(scope, db) }
+                let before = try AccountTable.usage(of: own, db)
+                try db.execute(usage, arguments: [.text(own)])
+                for scope in scopes {
+                    for statement in DeletionSQL.recount("id = ?1") {
+                        try db.execute(statement, arguments: [.text(scope)])
+                    }
+                }
+                let after = try AccountTable.usage(of: own, db)
+                return after.usage != before.usage || after.deletions != before.deletions
             }
             if isWrong { count += 1 }
         }

@@ -24,11 +24,13 @@ extension TestServer {
         try await ann.device.put("NoteV1", key: "note\(name)", values: ["fileID": .text(file), "text": .text("x")])
         try await ann.device.push(.patch, type: "NoteV1", key: "note\(name)", values: ["text": .text("y")])
         try await ann.unlink("x\(name)", file: file)
+        try await limitDeletions(of: "album/x\(name)")
         try await ann.unshare("x\(name)", other: bob)
         try await ann.stopLetting(bob)
         try await bob.sync()
         try await ann.delete("NoteV1", key: "note\(name)")
         try await ann.delete("FileV1", key: file)
+        try await limitDeletions(of: "account/\(ann.id)")
         try await ann.delete("AlbumV1", key: "x\(name)")
         #expect(try await service.owner(ofObject: "ann/\(file)", readableBy: bob.id) == nil)
         try await service.removeObjects { key, _ in key.hasSuffix(file) }
@@ -53,5 +55,11 @@ extension TestServer {
         let mark = try await service.compareHistory(with: nil).mark
         #expect(try await !service.compareHistory(with: mark).wasRestored)
         try await service.restored()
+    }
+
+    /// Removes records of deletions as if the scope had too many of them.
+    private func limitDeletions(of scope: String) async throws {
+        let limit = DeletionLimit(service.schema)
+        try await database.write { try limit.apply(to: scope, rows: 0, deletions: 100_000, $0) }
     }
 }

@@ -55,6 +55,8 @@ private struct SharingRun {
         model = SharingModel(names: Dictionary(people.map { ($0.id, $0.name) }) { first, _ in first })
         for step in 0..<steps {
             try await act(step)
+            let wrong = try await server.wrongCounters()
+            #expect(wrong == nil, "seed \(seed) after \(story.suffix(20))")
             if below(3) == 0 { try await stream(people[below(people.count)]) }
         }
         for person in people {

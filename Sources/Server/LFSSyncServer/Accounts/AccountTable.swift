@@ -44,21 +44,37 @@ enum AccountTable {
     /// The limits of an account `a`.
     static let limits = AccountLimit.allCases.map { "a.\($0.column)" }.joined(separator: ", ")
 
-    /// Returns the usage of an account's own scope, and the account's limits.
-    static func usage(of scope: String, _ db: any SQLConnection) throws -> (usage: AccountUsage, limits: OwnLimits) {
+    /// Returns the usage of an account's own scope, the number of its records of deletions, and the account's limits.
+    static func usage(
+        of scope: String, _ db: any SQLConnection
+    ) throws -> (usage: AccountUsage, deletions: Int64, limits: OwnLimits) {
         var usage = AccountUsage()
+        var deletions: Int64 = 0
         var own = OwnLimits()
         let statement = """
-            SELECT \(counters), \(limits) FROM sync_scope o JOIN sync_account a ON a.id = ?2 WHERE o.id = ?1
+            SELECT \(counters), o.deletionCount, \(limits) FROM sync_scope o JOIN sync_account a ON a.id = ?2
+            WHERE o.id = ?1
             """
         // The scope of a row that an account owns. Its kind is always that of an account.
         let account = SyncScope(scope)?.id ?? ""
         try db.query(statement, arguments: [.text(scope), .text(account)]) { row in
             usage = try AccountUsage(row, from: 0)
-            own = try OwnLimits(row, from: 3)
+            deletions = try row.integer(3) ?? 0
+            own = try OwnLimits(row, from: 4)
             return false
         }
-        return (usage, own)
+        return (usage, deletions, own)
+    }
+
+    /// Returns the scopes that an account owns, sorted: its own one, and those of its shared containers.
+    static func scopes(ownedBy account: String, _ db: any SQLConnection) throws -> [String] {
+        var scopes: [String] = []
+        let statement = "SELECT scopeID FROM sync_grant WHERE accountID = ?1 AND role = 'owner' ORDER BY scopeID"
+        try db.query(statement, arguments: [.text(account)]) { row in
+            if let scope = try row.text(0) { scopes.append(scope) }
+            return true
+        }
+        return scopes
     }
 
     /// Returns the maximum number of sessions of an account, or nil for that of the server.

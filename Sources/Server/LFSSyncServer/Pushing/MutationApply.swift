@@ -34,8 +34,9 @@ struct MutationApply: Sendable {
     ) throws -> [SyncMutationResult] {
         let session = held.session
         let growth = AccountUsage.most(of: mutations, byteCount: byteCount, schema: schema)
-        let check = QuotaCheck(of: held, growth: growth, quota: quota)
+        let check = QuotaCheck(of: held, growth: growth, quota: quota, schema: schema)
         return try db.limited(to: PushBudget.hard, until: { budget.isOver }) {
+            try check.deletions.apply(to: check.own, rows: held.usage.rows, deletions: held.deletions, db)
             if isPlain, check.fits {
                 return try applyTogether(mutations, of: held, check: check, within: budget, db)
             }

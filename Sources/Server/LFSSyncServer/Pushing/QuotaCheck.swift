@@ -1,6 +1,6 @@
 import LFSWire
 
-/// The check of a push against the quotas of the accounts that own its rows.
+/// The check of a push against the quotas of the accounts that own its rows, and against the limits of their records.
 ///
 /// A push that fits in any case needs no statement for its own rows. The other pushes compare the counters of the
 /// scope before and after each change.
@@ -13,6 +13,8 @@ struct QuotaCheck: Sendable {
     let ownQuota: AccountQuota
     /// True if all mutations of the push fit into the pushing account's quota.
     let fits: Bool
+    /// The limit of the records of deletions.
+    let deletions: DeletionLimit
 
     /// The maximum number of namespaces of the pushing account. Each database of a device has one of them.
     var namespaceLimit: Int64 { max(1_000, ownQuota.rows / 1_000) }
@@ -20,9 +22,10 @@ struct QuotaCheck: Sendable {
     /// - Parameters:
     ///   - session: the session, whose counters do not change until the end of the transaction.
     ///   - growth: the most that the push may add.
-    init(of session: HeldSession, growth: AccountUsage, quota: AccountQuota) {
+    init(of session: HeldSession, growth: AccountUsage, quota: AccountQuota, schema: CheckedSchema) {
         own = session.session.own.description
         self.quota = quota
+        deletions = DeletionLimit(schema)
         ownQuota = session.limits.quota(default: quota)
         let most = session.usage + growth
         fits = most.excess(over: ownQuota, since: session.usage) == nil
@@ -35,12 +38,14 @@ struct QuotaCheck: Sendable {
         fileprivate let quota: AccountQuota
     }
 
-    /// Returns the state of a scope before a change. Nil if the change fits in any case.
+    /// Returns the state of a scope before a change. Nil if the change fits in any case. Limits the records of another
+    /// account's scope, because this account may create and delete rows in it.
     ///
     /// - Parameter growth: the most that the change may add.
     func before(_ growth: AccountUsage, in scope: String, _ db: any SQLConnection) throws -> Before? {
         if fits, scope == own { return nil }
-        let (usage, limits) = try AccountTable.usage(of: scope, db)
+        let (usage, deletions, limits) = try AccountTable.usage(of: scope, db)
+        if scope != own { try self.deletions.apply(to: scope, rows: usage.rows, deletions: deletions, db) }
         let quota = limits.quota(default: quota)
         guard (usage + growth).excess(over: quota, since: usage) != nil else { return nil }
         return Before(scope: scope, usage: usage, quota: quota)

@@ -40,27 +40,45 @@ struct RowAuthorization: Sendable {
 
     // MARK: Writing
 
-    /// Returns the scope for a new row.
+    /// The scopes of a new row.
+    struct Place: Sendable {
+        /// The scope of the account that owns the row.
+        let scope: String
+        /// The shared scope of the row's container. Nil for a row without a container, and without other members.
+        var shared: SharedScope?
+    }
+
+    /// The size of a shared scope.
+    struct SharedScope: Sendable {
+        let id: String
+        /// The number of rows in the scope.
+        let entries: Int64
+        /// The number of records of deletions.
+        let deletions: Int64
+    }
+
+    /// Returns the scopes for a new row.
     ///
     /// - Throws: ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.
-    func scope(
+    func place(
         forNew mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection
-    ) throws -> String {
+    ) throws -> Place {
         let own = session.own.description
         switch role {
-        case .none, .container: return own
+        case .none, .container: return Place(scope: own)
         case .members(let container):
-            guard
-                try scope(ofContainer: mutation.row.text(container.memberContainer), container, session: session, db)
-                    == own
-            else { throw WireFailure(.forbidden, message: "Only the owner of '\(container.table)' may add members.") }
+            let id = mutation.row.text(container.memberContainer)
+            let place = try place(inContainer: id, container, session: session, db)
+            guard place.scope == own else {
+                throw WireFailure(.forbidden, message: "Only the owner of '\(container.table)' may add members.")
+            }
             try requireAccount(mutation.row.text(container.account), db)
-            return own
+            return place
         case .links(let container):
             let id = mutation.row.text(container.linkContainer)
-            let scope = try scope(ofContainer: id, container, session: session, db)
-            if scope != own { try requireEditor(id, container: container, session: session, db) }
-            return scope
+            let place = try place(inContainer: id, container, session: session, db)
+            if place.scope != own { try requireEditor(id, container: container, session: session, db) }
+            return place
         case .partners(let partners):
             guard mutation.row.text(partners.from) == session.account else {
                 throw WireFailure(
@@ -70,12 +88,12 @@ struct RowAuthorization: Sendable {
                         """)
             }
             try requireAccount(mutation.row.text(partners.to), db)
-            return own
+            return Place(scope: own)
         case .people:
             guard mutation.key == session.account else {
                 throw WireFailure(.forbidden, message: "The id of a person has to be that of this account.")
             }
-            return own
+            return Place(scope: own)
         }
     }
 
@@ -178,13 +196,27 @@ struct RowAuthorization: Sendable {
 
     private static let refusal = WireFailure(.forbidden, message: "This account may not write that row.")
 
-    private func scope(
-        ofContainer id: String?, _ container: CheckedSharing.Container, session: SyncSession, _ db: any SQLConnection
-    ) throws -> String {
-        guard let id, let scope = try Self.visibleScope(of: id, in: container.table, session, db) else {
+    /// Returns the scopes for a new row in a container.
+    private func place(
+        inContainer id: String?, _ container: CheckedSharing.Container, session: SyncSession, _ db: any SQLConnection
+    ) throws -> Place {
+        var place: Place?
+        let statement = """
+            SELECT t.scopeID, s.id, s.rowCount, s.deletionCount FROM \(TableSQL.quoted(container.table)) t
+            LEFT JOIN sync_scope s ON s.id = '\(container.table)/' || t.id
+            WHERE t.id = ?1 AND \(Self.isVisible(container.table))
+            """
+        try db.query(statement, arguments: [.text(id ?? ""), .text(session.account)]) { row in
+            place = try row.text(0).map { Place(scope: $0) }
+            if let id = try row.text(1), let entries = try row.integer(2), let deletions = try row.integer(3) {
+                place?.shared = SharedScope(id: id, entries: entries, deletions: deletions)
+            }
+            return false
+        }
+        guard let place else {
             throw WireFailure(.missing, message: "The '\(container.table)' that the row refers to does not exist.")
         }
-        return scope
+        return place
     }
 
     private func requireAccount(_ id: String?, _ db: any SQLConnection) throws {

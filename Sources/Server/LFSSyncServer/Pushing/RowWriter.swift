@@ -34,12 +34,15 @@ struct RowWriter: Sendable {
         let (scope, visible) = try scope(of: mutation.key, session, db)
         switch mutation.operation {
         case .put where scope == nil:
-            let scope = try rights.scope(forNew: mutation, session, db)
-            try rights.requireParents(mutation, in: scope, session: session, db)
+            let place = try rights.place(forNew: mutation, session, db)
+            try rights.requireParents(mutation, in: place.scope, session: session, db)
             try files?.requireNew(mutation, session: session, db)
-            let before = try check.before(.most(of: mutation, table: sql.table), in: scope, db)
-            try insert(mutation, in: scope, db)
+            let before = try check.before(.most(of: mutation, table: sql.table), in: place.scope, db)
+            try insert(mutation, in: place.scope, db)
             try before?.requireRoom(db)
+            if let shared = place.shared {
+                try check.deletions.apply(to: shared.id, rows: shared.entries, deletions: shared.deletions, db)
+            }
             try rights.requireRoom(for: mutation, session, db)
         case .put where visible == nil:
             throw WireFailure(.forbidden, message: "This account may not write that row.")

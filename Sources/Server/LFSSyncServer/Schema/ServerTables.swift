@@ -106,6 +106,7 @@ enum ServerTables {
             -- Deletions up to this position are no longer recorded.
             prunedThrough TEXT NOT NULL DEFAULT '',
             -- The rows of the own scope of an account. Their bytes do not include those of files.
+            -- Of a shared scope, the first one counts its entries. SchemaAddition adds another one for deletions.
             rowCount BIGINT NOT NULL DEFAULT 0,
             rowBytes BIGINT NOT NULL DEFAULT 0,
             fileBytes BIGINT NOT NULL DEFAULT 0

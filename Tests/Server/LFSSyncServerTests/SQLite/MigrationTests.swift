@@ -117,8 +117,29 @@ struct MigrationTests {
         }
     }
 
+    /// Removes from a store the additions that came without a new version.
+    private func removeAdditions(_ server: TestServer) async throws {
+        for name in SchemaAddition.names(.sqlite) {
+            try await server.execute(name.removal, "DELETE FROM sync_object WHERE name = '\(name.name)'")
+        }
+        try await server.execute("ALTER TABLE sync_scope DROP COLUMN deletionCount")
+        try await noteTables(["sync_scope"], server: server)
+    }
+
+    /// Records the current definitions of tables.
+    private func noteTables(_ names: [String], server: TestServer) async throws {
+        for name in names {
+            try await server.execute(
+                """
+                UPDATE sync_object SET definition = (SELECT sql FROM sqlite_schema WHERE name = '\(name)')
+                WHERE name = '\(name)'
+                """)
+        }
+    }
+
     /// Removes from a store all that version 4 has added.
     private func makeVersion3(_ server: TestServer) async throws {
+        try await removeAdditions(server)
         let triggers = ["recipe", "lfs_file"].flatMap { table in
             ["insert", "update", "move", "delete"].map { "sync_\(table)_\($0)" }
         }
@@ -135,12 +156,8 @@ struct MigrationTests {
             for column in columns.reversed() {
                 try await server.execute("ALTER TABLE \(table) DROP COLUMN \(column)")
             }
-            try await server.execute(
-                """
-                UPDATE sync_object SET definition = (SELECT sql FROM sqlite_schema WHERE name = '\(table)')
-                WHERE name = '\(table)'
-                """)
         }
+        try await noteTables(columns.keys.sorted(), server: server)
         try await server.execute("UPDATE sync_state SET schemaVersion = 3")
     }
 
@@ -201,14 +218,16 @@ struct MigrationTests {
     func additions() async throws {
         try await run { path in
             try await serve(path, schema: Self.old) { server in
-                try await server.execute(
-                    "DROP INDEX sync_namespace_account",
-                    "DELETE FROM sync_object WHERE name = 'sync_namespace_account'")
+                let device = try await server.device()
+                for key in ["r1", "r2"] { try await device.put("RecipeV1", key: key, values: ["title": .text("Soup")]) }
+                try await device.push(.delete, type: "RecipeV1", key: "r1")
+                try await removeAdditions(server)
             }
             let store = try SyncStore(try SQLiteDatabase(path: path), schema: Self.old)
-            #expect(try await store.pending().count == 1)
+            #expect(try await store.pending() == SchemaAddition.all(.sqlite).flatMap(\.statements))
             try await serve(path, schema: Self.old) { (server) async throws in
                 #expect(try await store.pending() == [])
+                #expect(try await server.count("sync_scope", where: "deletionCount = 1 AND rowCount = 1") == 1)
                 let names = SchemaAddition.names(.sqlite).map { "'\($0.name)'" }.joined(separator: ", ")
                 // An earlier server removes only objects with a source.
                 let kept = "source = '' AND name IN (\(names))"
