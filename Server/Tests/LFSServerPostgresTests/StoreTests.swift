@@ -242,8 +242,9 @@ struct StoreTests {
             if name.kind != "trigger" { try await server.execute("\(name.removal) CASCADE") }
             try await server.execute("DELETE FROM sync_object WHERE name = '\(name.name)'")
         }
-        try await server.execute("ALTER TABLE sync_scope DROP COLUMN deletionCount")
-        try await noteTables(["sync_scope"], database: database)
+        try await server.execute(
+            "ALTER TABLE sync_scope DROP COLUMN deletionCount", "ALTER TABLE sync_account DROP COLUMN removalBytes")
+        try await noteTables(["sync_scope", "sync_account"], database: database)
     }
 
     /// Records the current definitions of tables.

@@ -31,8 +31,9 @@ extension SyncService {
         return try await database.write { try AccountTable.set(limit, to: value, account: name, $0) }
     }
 
-    /// Counts the rows, bytes and records of deletions of all accounts or of one of them again, each in its own
-    /// transaction. The triggers keep the counters right, so this is only necessary after someone has disabled them.
+    /// Counts the rows, bytes, records of deletions and pending removals of all accounts or of one of them again, each
+    /// in its own transaction. The triggers keep the counters right, so this is only necessary after someone has
+    /// disabled them.
     ///
     /// - Returns: the number of accounts whose counters were wrong.
     /// - Throws: ``SQLFailure``.
@@ -51,6 +52,7 @@ extension SyncService {
                         try db.execute(statement, arguments: [.text(scope)])
                     }
                 }
+                try RemovalTable.recount(account.id, db)
                 let after = try AccountTable.usage(of: own, db)
                 return after.usage != before.usage || after.deletions != before.deletions
             }

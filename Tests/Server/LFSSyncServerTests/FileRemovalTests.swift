@@ -42,12 +42,14 @@ struct FileRemovalTests {
 
     /// Runs a body with Ann's phone, which has the files f1 and f2, her laptop, and Bob's phone with b1.
     private func run(
+        rowBytes: Int64 = AccountQuota().rowBytes,
         _ body: (TestServer, Store, ManualClock, _ phone: TestDevice, _ laptop: TestDevice, _ bob: TestDevice)
             async throws -> Void
     ) async throws {
         let (store, clock) = (Store(), ManualClock())
         var options = clock.options
         options.removalDelay = .seconds(86_400)
+        options.quota.rowBytes = rowBytes
         try await TestServer.run(schema: SharingServer.schema, options: options) { server in
             let phone = try await server.device()
             let laptop = try await server.device()
@@ -136,6 +138,31 @@ struct FileRemovalTests {
             #expect(try await file(laptop, name: "f1", key: "phone/1").isApplied)
             #expect(try await store.empty(server.service) == 0)
             #expect(store.removed == ["phone/1"])
+        }
+    }
+
+    @Test("An account with too many pending removals has to wait before it adds files")
+    func tooMany() async throws {
+        try await run(rowBytes: 1_000) { server, store, clock, phone, laptop, bob in
+            // Each removal counts 108 bytes.
+            for number in 10...19 {
+                #expect(try await file(phone, name: "n\(number)", key: "phone/\(number)").isApplied)
+                #expect(try await delete(phone, name: "n\(number)"))
+            }
+            #expect(try await file(phone, name: "n20", key: "phone/20").code == "quota_exceeded")
+            // Deletions, other rows and other accounts go on.
+            #expect(try await delete(phone, name: "f1"))
+            #expect(try await phone.put("NoteV1", key: "n1", values: ["text": .text("x")]).outcome.isApplied)
+            #expect(try await file(bob, name: "b2", key: "bob/2").isApplied)
+            let pending = "name = 'ann' AND removalBytes = 1187"
+            #expect(try await server.count("sync_account", where: pending) == 1)
+            try await server.execute("UPDATE sync_account SET removalBytes = 5")
+            _ = try await server.service.recount()
+            #expect(try await server.count("sync_account", where: pending) == 1)
+            clock.advance(days: 1.01)
+            #expect(try await store.empty(server.service) == 11)
+            #expect(try await server.count("sync_account", where: "removalBytes = 0") == 2)
+            #expect(try await file(phone, name: "n20", key: "phone/20").isApplied)
         }
     }
 

@@ -14,7 +14,9 @@ struct SchemaAddition: Sendable {
     var statements: [String] { columns + objects.map(\.source) + fillings }
 
     /// Returns all parts, in the order of their creation.
-    static func all(_ dialect: SQLDialect) -> [SchemaAddition] { [namespaces(dialect), deletions(dialect)] }
+    static func all(_ dialect: SQLDialect) -> [SchemaAddition] {
+        [namespaces(dialect), deletions(dialect), removals(dialect)]
+    }
 
     /// Returns the names of the objects of all parts.
     static func names(_ dialect: SQLDialect) -> [SchemaObject.Name] { all(dialect).flatMap { $0.objects.map(\.name) } }
@@ -31,5 +33,13 @@ struct SchemaAddition: Sendable {
             columns: [DeletionSQL.column],
             objects: DeletionSQL.triggers(dialect).map { SchemaObject($0, dialect: dialect) },
             fillings: DeletionSQL.recount("1 = 1"))
+    }
+
+    /// Returns the counters of pending removals of objects.
+    private static func removals(_ dialect: SQLDialect) -> SchemaAddition {
+        SchemaAddition(
+            columns: [RemovalSQL.column],
+            objects: RemovalSQL.objects(dialect).map { SchemaObject($0, dialect: dialect) },
+            fillings: [RemovalSQL.recount("1 = 1", dialect: dialect)])
     }
 }

@@ -8,8 +8,8 @@ struct FileRules: Sendable {
     /// The time from which the object of a file deleted now is removed, in milliseconds since 1970. Nil if the server
     /// removes no objects.
     var removesAt: Int64?
-    /// The maximum number of namespaces of the account.
-    let namespaceLimit: Int64
+    /// The check against the limits of the account.
+    let check: QuotaCheck
 
     /// The maximum number of bytes of a file's key, as of every key that a storage accepts.
     private static let keyLimit = 512
@@ -38,8 +38,10 @@ struct FileRules: Sendable {
         guard mutation.row.text("sha256") != nil else {
             throw WireFailure(.invalidRequest, message: "A file's 'sha256' has to be a text.")
         }
+        try check.requireFewRemovals()
         let isMaker = status == "local"
-        guard try NamespaceTable.claim(namespace, for: session, isMaker: isMaker, limit: namespaceLimit, db) else {
+        guard try NamespaceTable.claim(namespace, for: session, isMaker: isMaker, limit: check.namespaceLimit, db)
+        else {
             throw WireFailure(.forbidden, message: "The file's 'key' begins with the namespace of another account.")
         }
         if status == "remote" { try requireObject(mutation) }

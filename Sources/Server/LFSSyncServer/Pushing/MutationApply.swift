@@ -160,8 +160,7 @@ struct MutationApply: Sendable {
             sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
             rights: RowAuthorization(schema: schema, table: table),
             files: table.name == SyncType.fileTable
-                ? FileRules(withoutObject: withoutObject, removesAt: removesAt, namespaceLimit: check.namespaceLimit)
-                : nil,
+                ? FileRules(withoutObject: withoutObject, removesAt: removesAt, check: check) : nil,
             policy: conflicts[table.name] ?? .lastWriterWins, check: check)
     }
 

@@ -154,7 +154,7 @@ extension RowWriter {
 extension FileRules {
     /// Returns true if the row of a new file has a valid key and status, and its object is not known to be missing.
     func isPlain(_ mutation: SyncMutation) -> Bool {
-        guard let key = mutation.row.text("key"), Self.namespace(ofNew: key) != nil,
+        guard check.mayAddFiles, let key = mutation.row.text("key"), Self.namespace(ofNew: key) != nil,
             let status = mutation.row.text("status")
         else { return false }
         return status == "local" || status == "remote" && !withoutObject.contains(mutation.sequence)
@@ -171,7 +171,7 @@ extension FileRules {
             guard let namespace = NamespaceTable.namespace(of: file.key) else { throw NotPlain() }
             guard claimed.insert("\(file.isLocal) \(namespace)").inserted else { continue }
             let isOwn = try NamespaceTable.claim(
-                namespace, for: session, isMaker: file.isLocal, limit: namespaceLimit, db)
+                namespace, for: session, isMaker: file.isLocal, limit: check.namespaceLimit, db)
             guard isOwn else { throw NotPlain() }
         }
         guard try !RemovalTable.hasAny(of: files.map(\.key), db) else { throw NotPlain() }

@@ -15,6 +15,9 @@ struct QuotaCheck: Sendable {
     let fits: Bool
     /// The limit of the records of deletions.
     let deletions: DeletionLimit
+    /// True if the pushing account may create files. It may not while its pending removals of objects need more bytes
+    /// than its rows may have. An account that has deleted all its files once is below that.
+    let mayAddFiles: Bool
 
     /// The maximum number of namespaces of the pushing account. Each database of a device has one of them.
     var namespaceLimit: Int64 { max(1_000, ownQuota.rows / 1_000) }
@@ -27,6 +30,7 @@ struct QuotaCheck: Sendable {
         self.quota = quota
         deletions = DeletionLimit(schema)
         ownQuota = session.limits.quota(default: quota)
+        mayAddFiles = session.removalBytes <= ownQuota.rowBytes
         let most = session.usage + growth
         fits = most.excess(over: ownQuota, since: session.usage) == nil
     }
@@ -60,6 +64,20 @@ extension QuotaCheck.Before {
         let after = try AccountTable.usage(of: scope, db).usage
         guard let (limit, value) = after.excess(over: quota, since: usage) else { return }
         throw WireFailure(exceeding: limit, value: value)
+    }
+}
+
+extension QuotaCheck {
+    /// Checks that the pushing account may create a file.
+    ///
+    /// - Throws: ``WireFailure/Code/quotaExceeded``.
+    func requireFewRemovals() throws(WireFailure) {
+        guard !mayAddFiles else { return }
+        var failure = WireFailure(
+            .quotaExceeded,
+            message: "The server still has to remove the objects of many deleted files. Files can be added after that.")
+        failure.exceeded = ExceededLimit(name: AccountLimit.rowBytes.rawValue, value: ownQuota.rowBytes)
+        throw failure
     }
 }
 

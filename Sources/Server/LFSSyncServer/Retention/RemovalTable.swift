@@ -57,8 +57,8 @@ enum RemovalTable {
             }
             return true
         }
-        // Concurrent servers take them in the same order.
-        return try due.sorted { $0.key < $1.key }.filter { item in
+        // Concurrent servers take them in the same order, and lock the accounts in the same order.
+        return try due.sorted { ($0.account, $0.key) < ($1.account, $1.key) }.filter { item in
             let taken = try db.execute(
                 "UPDATE sync_removal SET isAsked = 1, notBefore = ?3 WHERE key = ?1 AND notBefore <= ?2",
                 arguments: [.text(item.key), .integer(now), .integer(until)])
@@ -84,6 +84,13 @@ enum RemovalTable {
         try db.execute(
             "UPDATE sync_removal SET tries = tries + 1, notBefore = ?2 WHERE key = ?1",
             arguments: [.text(key), .integer(notBefore)])
+    }
+
+    /// Counts the pending removals of an account again.
+    static func recount(_ account: String, _ db: any SQLConnection) throws {
+        let lock = "SELECT a.id FROM sync_account a WHERE a.id = ?1"
+        _ = try db.firstText(lock + (db.dialect == .postgres ? " FOR NO KEY UPDATE" : ""), arguments: [.text(account)])
+        try db.execute(RemovalSQL.recount("id = ?1", dialect: db.dialect), arguments: [.text(account)])
     }
 
     /// Postpones all removals. The entries may be older than the rows that devices know.

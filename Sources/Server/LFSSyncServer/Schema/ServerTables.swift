@@ -91,7 +91,7 @@ enum ServerTables {
         CREATE TABLE IF NOT EXISTS sync_account (
             id TEXT PRIMARY KEY NOT NULL,
             name TEXT NOT NULL UNIQUE,
-            -- The account's own limits. NULL stands for the limit of the server.
+            -- The account's own limits. NULL stands for the limit of the server. SchemaAddition adds a counter.
             rowLimit BIGINT,
             rowByteLimit BIGINT,
             fileByteLimit BIGINT,

@@ -70,6 +70,8 @@ struct HeldSession: Sendable {
     let usage: AccountUsage
     /// The number of records of deletions in the session's own scope.
     let deletions: Int64
+    /// The bytes of the account's pending removals of objects.
+    let removalBytes: Int64
     /// The limits of the account that differ from those of the server.
     let limits: OwnLimits
 }
@@ -96,7 +98,7 @@ enum SessionTable {
             SELECT \(columns), o.head, CASE WHEN EXISTS (
                 SELECT 1 FROM sync_mutation m WHERE m.sessionID = s.id AND m.sequence = s.lastSequence
                     AND m.result NOT LIKE '%"result":"applied"%') THEN 1 ELSE 0 END,
-                \(AccountTable.counters), \(AccountTable.limits), o.deletionCount
+                \(AccountTable.counters), \(AccountTable.limits), o.deletionCount, a.removalBytes
             \(source) JOIN sync_scope o ON o.id = 'account/' || s.accountID JOIN sync_account a ON a.id = s.accountID
             WHERE \(isOpen)
             """
@@ -104,17 +106,19 @@ enum SessionTable {
         var hasRefusal = false
         var usage = AccountUsage()
         var limits = OwnLimits()
-        var deletions: Int64 = 0
+        var (deletions, removalBytes) = (Int64(0), Int64(0))
         let session = try session(statement + db.dialect.forPush, token: token, at: now, db) { row in
             head = try row.text(13) ?? ""
             hasRefusal = try row.integer(14) == 1
             usage = try AccountUsage(row, from: 15)
             limits = try OwnLimits(row, from: 18)
             deletions = try row.integer(18 + AccountLimit.allCases.count) ?? 0
+            removalBytes = try row.integer(19 + AccountLimit.allCases.count) ?? 0
         }
         return session.map {
             HeldSession(
-                session: $0, head: head, hasRefusal: hasRefusal, usage: usage, deletions: deletions, limits: limits)
+                session: $0, head: head, hasRefusal: hasRefusal, usage: usage, deletions: deletions,
+                removalBytes: removalBytes, limits: limits)
         }
     }
 

@@ -122,8 +122,9 @@ struct MigrationTests {
         for name in SchemaAddition.names(.sqlite) {
             try await server.execute(name.removal, "DELETE FROM sync_object WHERE name = '\(name.name)'")
         }
-        try await server.execute("ALTER TABLE sync_scope DROP COLUMN deletionCount")
-        try await noteTables(["sync_scope"], server: server)
+        try await server.execute(
+            "ALTER TABLE sync_scope DROP COLUMN deletionCount", "ALTER TABLE sync_account DROP COLUMN removalBytes")
+        try await noteTables(["sync_scope", "sync_account"], server: server)
     }
 
     /// Records the current definitions of tables.
