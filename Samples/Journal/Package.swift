@@ -76,7 +76,7 @@ let package = Package(
         .executableTarget(
             name: "journal",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, lfsServer,
+                "CDeflate", "JournalStorage", "JournalWeb", metricsText, lfsServer,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 lfs, lfsBackup, lfsCache, lfsSettings, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

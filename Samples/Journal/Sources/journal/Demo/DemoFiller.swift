@@ -20,12 +20,8 @@ struct DemoFiller: Service {
     func request() { continuation.yield() }
 
     func run() async throws {
-        do {
-            try await cancelWhenGracefulShutdown {
-                for await _ in requests { await fill() }
-            }
-        } catch is CancellationError {
-            return
+        await cancelWhenGracefulShutdown {
+            for await _ in requests { await fill() }
         }
     }
 
@@ -34,7 +30,7 @@ struct DemoFiller: Service {
         do {
             guard try await journal.loadRecords(before: nil, limit: 1).isEmpty else { return }
             let demo = DemoJournal(records: 40, pictures: 60, seed: 1, until: Date(), timeZone: .current)
-            try await demo.fillWithPhotos(journal)
+            try await demo.fill(journal, isPhotographic: true)
         } catch {
             logger.error("The journal is not filled completely.", metadata: ["error": "\(error)"])
         }

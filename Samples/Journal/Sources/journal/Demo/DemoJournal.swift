@@ -42,52 +42,40 @@ struct DemoJournal: Sendable {
         self.made = made
     }
 
-    /// Adds the tags, and the records with small drawings.
+    /// Adds the tags, and the records with their pictures, as many records at the same time as there are processors.
     ///
-    /// - Throws: ``FileStorageError``.
-    func fill(_ journal: any StreamingFileStorageService) async throws {
-        try await addTags(to: journal)
-        for (record, seeds) in made {
-            try await journal.saveRecord(record)
-            for (index, seed) in seeds.enumerated() {
-                guard let name = ImageName(recordID: record.id, index: index, fileExtension: "png") else { continue }
-                try await journal.saveImage(from: DemoPicture(seed: seed), for: record, filename: name.description)
-            }
-        }
-    }
-
-    /// Adds the tags, and the records with photographs, as many at the same time as there are processors. Without
-    /// libvips the pictures are small drawings.
-    ///
+    /// - Parameter isPhotographic: Indicates that the pictures are photographs and not small drawings, if libvips is
+    ///   installed.
     /// - Throws: ``FileStorageError``, ``DemoPhoto/Failure``.
-    func fillWithPhotos(_ journal: any StreamingFileStorageService) async throws {
-        guard DemoPhoto.isAvailable else { return try await fill(journal) }
+    func fill(_ journal: any StreamingFileStorageService, isPhotographic: Bool = false) async throws {
+        let makesPhotos = isPhotographic && DemoPhoto.isAvailable
         try await addTags(to: journal)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            var (running, number) = (0, 0)
-            for (record, seeds) in made {
-                if running >= ProcessInfo.processInfo.activeProcessorCount {
-                    try await group.next()
-                    running -= 1
-                }
-                let first = number
-                group.addTask { try await Self.add(record, with: seeds, first: first, to: journal) }
+            var number = 0
+            for (index, (record, seeds)) in made.enumerated() {
+                if index >= ProcessInfo.processInfo.activeProcessorCount { try await group.next() }
+                let first = makesPhotos ? number : nil
+                group.addTask { try await Self.add(record, with: seeds, firstPhoto: first, to: journal) }
                 number += seeds.count
-                running += 1
             }
             try await group.waitForAll()
         }
     }
 
+    /// - Parameter firstPhoto: The number of the record's first photograph. Nil for drawings.
     private static func add(
-        _ record: TimeRecord, with seeds: [UInt64], first: Int, to journal: any StreamingFileStorageService
+        _ record: TimeRecord, with seeds: [UInt64], firstPhoto: Int?, to journal: any StreamingFileStorageService
     ) async throws {
         try await journal.saveRecord(record)
         for (index, seed) in seeds.enumerated() {
-            guard let name = ImageName(recordID: record.id, index: index, fileExtension: "jpg") else { continue }
-            let photo = DemoPhoto(
-                seed: seed, number: first + index, date: record.start + Double(index), timeZone: record.zone)
-            try await journal.saveImage(try await photo.jpeg(), for: record, filename: name.description)
+            let type = firstPhoto == nil ? "png" : "jpg"
+            guard let name = ImageName(recordID: record.id, index: index, fileExtension: type) else { continue }
+            let photo = firstPhoto.map { first in
+                DemoPhoto(
+                    seed: seed, number: first + index, date: record.start + Double(index), timeZone: record.zone)
+            }
+            let data = try await photo?.jpeg() ?? DemoPicture(seed: seed).png()
+            try await journal.saveImage(data, for: record, filename: name.description)
         }
     }
 

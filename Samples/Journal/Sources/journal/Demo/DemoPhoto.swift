@@ -86,7 +86,7 @@ struct DemoPhoto: Sendable {
         return jpeg.prefix(2) + Data(segment) + jpeg.dropFirst(2)
     }
 
-    /// An error for a failure of libvips.
+    /// An error for a failure of libvips or zlib.
     struct Failure: Error {
         let status: Int32
     }

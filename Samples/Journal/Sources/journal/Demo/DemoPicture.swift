@@ -1,9 +1,10 @@
+import CDeflate
 import Foundation
 
-/// A generated picture: hills under a sky, as a PNG that is written row by row and is never completely in memory.
-struct DemoPicture: AsyncSequence, Sendable {
-    let width: Int
-    let height: Int
+/// A generated picture: hills under a sky, as a small PNG.
+struct DemoPicture: Sendable {
+    let width = 320
+    let height = 200
     private let sky: (SIMD3<Double>, SIMD3<Double>)
     private let hills: [Hill]
 
@@ -15,10 +16,8 @@ struct DemoPicture: AsyncSequence, Sendable {
         let color: SIMD3<Double>
     }
 
-    init(seed: UInt64, width: Int = 320, height: Int = 200) {
+    init(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        self.width = width
-        self.height = height
         func color(_ range: ClosedRange<Double>) -> SIMD3<Double> {
             SIMD3(
                 Double.random(in: range, using: &random), Double.random(in: range, using: &random),
@@ -33,56 +32,48 @@ struct DemoPicture: AsyncSequence, Sendable {
         }
     }
 
-    /// The upper edge of each hill for each column, from 0 at the top to 1.
-    private var skylines: [[Double]] {
-        hills.map { hill in
+    /// Returns the file (https://www.w3.org/TR/png-3/).
+    ///
+    /// - Throws: ``DemoPhoto/Failure`` if zlib fails.
+    func png() throws -> Data {
+        // Each row begins with the type of its filter: none.
+        let rows: [UInt8] = pixels().flatMap { [0] + $0 }
+        var content = [UInt8](repeating: 0, count: Int(compressBound(UInt(rows.count))))
+        var count = UInt(content.count)
+        // Without compression, the pictures have the size of small photographs.
+        let status = compress2(&content, &count, rows, UInt(rows.count), Z_NO_COMPRESSION)
+        guard status == Z_OK else { throw DemoPhoto.Failure(status: status) }
+        let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+        // Eight bits, true color, the only compression and filter method, and no interlace.
+        let head = Self.bytes(width) + Self.bytes(height) + [8, 2, 0, 0, 0]
+        let chunks = [("IHDR", head), ("IDAT", Array(content.prefix(Int(count)))), ("IEND", [])].map(Self.chunk)
+        return Data(signature + chunks.joined())
+    }
+
+    /// Returns the rows: red, green and blue of each pixel.
+    private func pixels() -> [[UInt8]] {
+        // The upper edge of each hill for each column, from 0 at the top to 1.
+        let skylines = hills.map { hill in
             (0..<width).map {
                 hill.base + hill.swing * sin(Double($0) / Double(width) * hill.waves * 2 * .pi + hill.phase)
             }
         }
+        return (0..<height).map { y in
+            let depth = Double(y) / Double(height)
+            let colors = [sky.0 + (sky.1 - sky.0) * depth] + hills.map { $0.color * (1.3 - 0.5 * depth) }
+            let pixels = colors.map { color in
+                [color.x, color.y, color.z].map { UInt8(min(255, max(0, $0 * 255))) }
+            }
+            return (0..<width).flatMap { x in pixels[(skylines.lastIndex { depth > $0[x] } ?? -1) + 1] }
+        }
     }
 
-    /// Returns the bytes of one row: red, green and blue of each pixel.
-    private func row(_ y: Int, skylines: [[Double]]) -> [UInt8] {
-        let depth = Double(y) / Double(height)
-        let colors = [sky.0 + (sky.1 - sky.0) * depth] + hills.map { $0.color * (1.3 - 0.5 * depth) }
-        let pixels = colors.map { color in
-            [color.x, color.y, color.z].map { UInt8(Swift.min(255, Swift.max(0, $0 * 255))) }
-        }
-        return (0..<width).flatMap { x in pixels[(skylines.lastIndex { depth > $0[x] } ?? -1) + 1] }
+    private static func chunk(_ type: String, content: [UInt8]) -> [UInt8] {
+        let body = Array(type.utf8) + content
+        return bytes(content.count) + body + bytes(Int(crc32(0, body, UInt32(body.count))))
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(picture: self) }
-
-    struct Iterator: AsyncIteratorProtocol {
-        private let picture: DemoPicture
-        private var png: PNGWriter
-        private let skylines: [[Double]]
-        private var y = -1
-
-        init(picture: DemoPicture) {
-            self.picture = picture
-            skylines = picture.skylines
-            png = PNGWriter(width: picture.width, height: picture.height)
-        }
-
-        /// Returns the head first, then some rows at a time, then the end.
-        mutating func next() async throws -> Data? {
-            if y < 0 {
-                y = 0
-                return png.head
-            }
-            guard y <= picture.height else { return nil }
-            guard y < picture.height else {
-                y += 1
-                return png.end()
-            }
-            var rows = Data()
-            for _ in 0..<Swift.min(32, picture.height - y) {
-                rows += png.row(picture.row(y, skylines: skylines))
-                y += 1
-            }
-            return rows
-        }
+    private static func bytes(_ number: Int) -> [UInt8] {
+        withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).bigEndian, Array.init)
     }
 }
