@@ -34,73 +34,30 @@ struct Timestamp: Codable, Hashable, Sendable {
         guard let instant = date.storableMilliseconds else { return nil }
         let (day, time) = instant.quotientAndRemainder(floorDividingBy: 86_400_000)
         let date = CivilDate(daysSince1970: day)
-        let parts = [
-            date.year.padded(4), "-", date.month.padded(2), "-", date.day.padded(2), "T",
-            (time / 3_600_000).padded(2), ":", (time / 60_000 % 60).padded(2), ":", (time / 1_000 % 60).padded(2), ".",
-            (time % 1_000).padded(3), "Z",
-        ]
-        return parts.joined()
+        return String(
+            format: "%04ld-%02ld-%02ldT%02ld:%02ld:%02ld.%03ldZ", date.year, date.month, date.day, time / 3_600_000,
+            time / 60_000 % 60, time / 1_000 % 60, time % 1_000)
     }
 
     /// Reads this format, and variants with another offset, without a fraction, or with a longer fraction.
     private static func date(_ text: String) -> Date? {
-        var digits = Digits(rest: text.utf8[...])
-        guard let year = digits.number(4), digits.take("-"), let month = digits.number(2), digits.take("-"),
-            let day = digits.number(2), digits.take("T"), let hour = digits.number(2), digits.take(":"),
-            let minute = digits.number(2), digits.take(":"), let second = digits.number(2),
-            let fraction = digits.fraction(), let east = digits.offset(), digits.rest.isEmpty,
-            hour < 24, minute < 60, second < 60, let date = CivilDate(year, month: month, day: day)
+        let bytes = Array(text.utf8)
+        let shape = String(decoding: bytes.map { (0x30...0x39).contains($0) ? 0x30 : $0 }, as: UTF8.self)
+        let zone = shape.dropFirst(19).drop { $0 == "." || $0 == "0" }
+        guard shape.hasPrefix("0000-00-00T00:00:00"), ["Z", "+00:00", "-00:00"].contains(zone) else { return nil }
+        func number(_ range: Range<Int>) -> Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
+        let end = bytes.count - zone.utf8.count
+        let fraction = String(decoding: bytes[19..<end], as: UTF8.self)
+        guard fraction.isEmpty || fraction.hasPrefix(".") && fraction.count > 1, let part = Double("0" + fraction),
+            let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            let hours = zone == "Z" ? 0 : number(end + 1..<end + 3),
+            let minutes = zone == "Z" ? 0 : number(end + 4..<end + 6), hour < 24, minute < 60, second < 60,
+            hours < 24, minutes < 60, let date = CivilDate(year, month: month, day: day)
         else { return nil }
+        let east = (hours * 60 + minutes) * (zone.hasPrefix("-") ? -60 : 60)
         let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - east
-        return Date(millisecondsSince1970: seconds * 1_000 + Int((fraction * 1_000).rounded()))
-    }
-}
-
-/// A parser that reads a time from left to right.
-private struct Digits {
-    var rest: Substring.UTF8View
-
-    mutating func take(_ sign: Unicode.Scalar) -> Bool {
-        guard let first = rest.first, UInt32(first) == sign.value else { return false }
-        rest.removeFirst()
-        return true
-    }
-
-    private mutating func digit() -> Int? {
-        guard let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return nil }
-        rest.removeFirst()
-        return Int(first - UInt8(ascii: "0"))
-    }
-
-    mutating func number(_ count: Int) -> Int? {
-        var number = 0
-        for _ in 0..<count {
-            guard let digit = digit() else { return nil }
-            number = number * 10 + digit
-        }
-        return number
-    }
-
-    /// Reads the fraction of a second. Returns 0 without a fraction.
-    mutating func fraction() -> Double? {
-        guard take(".") else { return 0 }
-        guard let first = digit() else { return nil }
-        var (value, unit) = (Double(first) / 10, 0.01)
-        while let digit = digit() {
-            value += Double(digit) * unit
-            unit /= 10
-        }
-        return value
-    }
-
-    /// Reads the offset in seconds, positive to the east.
-    mutating func offset() -> Int? {
-        if take("Z") { return 0 }
-        let sign = take("+") ? 1 : take("-") ? -1 : 0
-        guard sign != 0, let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60 else {
-            return nil
-        }
-        return sign * (hours * 60 + minutes) * 60
+        return Date(millisecondsSince1970: seconds * 1_000 + Int((part * 1_000).rounded()))
     }
 }
 
@@ -169,11 +126,6 @@ extension Date {
 }
 
 extension Int {
-    fileprivate func padded(_ width: Int) -> String {
-        let digits = String(self)
-        return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
-    }
-
     /// Divides and returns a remainder that is never negative.
     func quotientAndRemainder(floorDividingBy divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
