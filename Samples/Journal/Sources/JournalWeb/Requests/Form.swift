@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import LFS
 
 /// The fields of a form in the encoding of browsers: `application/x-www-form-urlencoded`
 /// (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
@@ -9,6 +10,8 @@ struct Form: Sendable {
     static let maxByteCount = 2 << 20
 
     private let fields: [String: [String]]
+    /// The path of the page of this server that has sent the form. Nil if it is unknown.
+    var page: String?
 
     /// Reads the form of a request. A form that does not come from a page of this session is refused.
     ///
@@ -58,6 +61,16 @@ struct Form: Sendable {
 
     /// Returns true if the form contains the field.
     func has(_ name: String) -> Bool { fields[name] != nil }
+
+    /// Returns the file that the form names.
+    ///
+    /// - Throws: ``WebError/Code/badRequest``.
+    func file() throws(WebError) -> FileID {
+        guard let file = FileID(self["file"]) else {
+            throw WebError(.badRequest, message: "The form names no picture of the journal. Reload the page.")
+        }
+        return file
+    }
 
     /// Checks the confirmation that a form for a deletion requires.
     ///

@@ -13,22 +13,21 @@ struct AlbumRoutes: Sendable {
     static let owner = "me"
 
     func add(to router: Router<JournalContext>) {
-        router.post("/albums", use: make)
-        router.post("/albums/add", use: put)
+        router.form("/albums", of: parts, use: make)
+        router.form("/albums/add", of: parts, use: put)
         router.get("/albums/:id", use: show)
-        router.post("/albums/:id/favorite", use: mark)
-        router.post("/albums/:id/remove", use: remove)
-        router.post("/albums/:id/delete", use: delete)
+        router.form("/albums/:id/favorite", of: parts, use: mark)
+        router.form("/albums/:id/remove", of: parts, use: remove)
+        router.form("/albums/:id/delete", of: parts, use: delete)
     }
 
-    @Sendable func make(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func make(_ form: Form, context: JournalContext) async throws -> String {
         let name = form["name"].trimmingCharacters(in: .whitespacesAndNewlines)
         guard !name.isEmpty, name.count <= 200 else {
             throw WebError(.badRequest, message: "The name of an album has 1 to 200 characters.")
         }
         try await parts.journal.saveAlbum(Album(ownerID: Self.owner, name: name, createdAt: Date()))
-        return parts.redirect(to: "/pictures")
+        return "/pictures"
     }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
@@ -57,8 +56,7 @@ struct AlbumRoutes: Sendable {
         return (try? snapshot.get(.cleanupAlbums))?.contains(album.text) ?? false
     }
 
-    @Sendable func put(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func put(_ form: Form, context: JournalContext) async throws -> String {
         guard let id = UUID(uuidString: form["album"]) else { throw WebError(.badRequest, message: "Choose an album.") }
         let album = try await parts.album(id)
         try album.requireChanging()
@@ -72,34 +70,30 @@ struct AlbumRoutes: Sendable {
         }
         try await parts.journal.addAssets(assets, toAlbum: album.id)
         await parts.thumbnails?.removeCover(ofAlbum: album.id)
-        return parts.redirect(to: AlbumView(album.album).path)
+        return AlbumView(album.album).path
     }
 
-    @Sendable func remove(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func remove(_ form: Form, context: JournalContext) async throws -> String {
         let album = try await parts.album(context.id())
         try album.requireChanging()
-        guard let file = FileID(form["file"]) else {
-            throw WebError(.badRequest, message: "Choose a picture of the album.")
-        }
         do {
-            try await parts.journal.removeImage(file, fromAlbum: album.id)
+            try await parts.journal.removeImage(form.file(), fromAlbum: album.id)
         } catch FileStorageError.imageNotFound {
             // Another window or device has already removed it.
         }
         await parts.thumbnails?.removeCover(ofAlbum: album.id)
-        return parts.redirect(to: AlbumView(album.album).path)
+        return AlbumView(album.album).path
     }
 
-    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
-        try await parts.form(request, context: context).requireSure()
+    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
+        try form.requireSure()
         let album = try await parts.album(context.id())
         guard !album.isForeign else {
             throw WebError(.badRequest, message: "Only the album's owner can delete it. You can leave it.")
         }
         try await parts.journal.deleteAlbum(album.id)
         await parts.thumbnails?.removeCover(ofAlbum: album.id)
-        return parts.redirect(to: "/pictures")
+        return "/pictures"
     }
 
     /// Returns the asset with the bytes of a picture. A missing asset is created.

@@ -18,9 +18,9 @@ struct BackupRoutes: Sendable {
     }
 
     func add(to router: Router<JournalContext>) {
-        router.post("/settings/backup", use: save)
-        router.post("/settings/backup/groups", use: put)
-        router.post("/settings/backup/run", use: run)
+        router.form("/settings/backup", of: parts, use: save)
+        router.form("/settings/backup/groups", of: parts, use: put)
+        router.form("/settings/backup/run", of: parts, use: run)
     }
 
     /// - Throws: ``WebError/Code/notFound`` if the operator of the server permits no folders.
@@ -31,8 +31,7 @@ struct BackupRoutes: Sendable {
         return backup
     }
 
-    @Sendable func save(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func save(_ form: Form, context: JournalContext) async throws -> String {
         let backup = try backup()
         let changes = try SettingField.changes(form, of: Self.fields(backup))
         try await parts.settings.write { batch in
@@ -40,11 +39,10 @@ struct BackupRoutes: Sendable {
         }
         // Uploads that must now wait are held immediately.
         try await backup.look()
-        return parts.redirect(to: "/settings")
+        return "/settings"
     }
 
-    @Sendable func put(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func put(_ form: Form, context: JournalContext) async throws -> String {
         let backup = try backup()
         guard form.names.allSatisfy(["token", "path", "mode", "name"].contains), form.all("path").count == 1,
             form.all("mode").count == 1, form.all("name").count < 2,
@@ -74,12 +72,11 @@ struct BackupRoutes: Sendable {
                 groups.append(BackupGroup(real, mode: mode, name: name))
             }
         }
-        return parts.redirect(to: "/settings")
+        return "/settings"
     }
 
-    @Sendable func run(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func run(_ form: Form, context: JournalContext) async throws -> String {
         try backup().request()
-        return parts.redirect(to: "/settings")
+        return "/settings"
     }
 }

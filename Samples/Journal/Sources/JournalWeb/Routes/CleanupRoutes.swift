@@ -12,7 +12,7 @@ struct CleanupRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.post("/settings/cache/clear", use: clear)
-        router.post("/albums/:id/keep", use: keep)
+        router.form("/albums/:id/keep", of: parts, use: keep)
     }
 
     @Sendable func clear(_ request: Request, context: JournalContext) async throws -> Response {
@@ -26,8 +26,7 @@ struct CleanupRoutes: Sendable {
     }
 
     /// Adds an album to those whose pictures stay on this device, or removes it.
-    @Sendable func keep(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func keep(_ form: Form, context: JournalContext) async throws -> String {
         let album = AlbumView(try await parts.album(context.id()).album)
         guard ["yes", "no"].contains(form["keep"]) else {
             throw WebError(.badRequest, message: "Choose whether the pictures of the album stay on this device.")
@@ -39,6 +38,6 @@ struct CleanupRoutes: Sendable {
             guard albums.count < Self.maxAlbums else { throw isFull }
             albums.append(album.id)
         }
-        return parts.redirect(to: album.path)
+        return album.path
     }
 }

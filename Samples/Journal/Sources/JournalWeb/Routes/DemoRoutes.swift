@@ -7,23 +7,21 @@ struct DemoRoutes: Sendable {
     let parts: WebParts
 
     func add(to router: Router<JournalContext>) {
-        router.post("/demo/fill", use: fill)
-        router.post("/demo/fault", use: setFault)
-        router.post("/demo/kill", use: kill)
+        router.form("/demo/fill", of: parts, use: fill)
+        router.form("/demo/fault", of: parts, use: setFault)
+        router.form("/demo/kill", of: parts, use: kill)
     }
 
-    @Sendable func fill(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func fill(_ form: Form, context: JournalContext) async throws -> String {
         guard let fill = parts.options.fillDemo else { throw WebError.noSuchPage }
         guard try await parts.journal.loadRecords(before: nil, limit: 1).isEmpty else {
             throw WebError(.badRequest, message: "This journal already has records. The demo fills only an empty one.")
         }
         try await fill(parts.journal)
-        return parts.redirect(to: "/how")
+        return "/how"
     }
 
-    @Sendable func setFault(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func setFault(_ form: Form, context: JournalContext) async throws -> String {
         guard let faults = parts.options.faults else { throw WebError.noSuchPage }
         guard let fault = DemoStorage.Fault(rawValue: form["fault"]) else {
             throw WebError(.badRequest, message: "Choose a fault on the page How it works.")
@@ -31,14 +29,13 @@ struct DemoRoutes: Sendable {
         let isOn = form["on"] == "yes"
         faults.set(fault, isOn: isOn)
         if !isOn { parts.rounds?.request(after: FlowFault.cause(fault)) }
-        return parts.redirect(to: "/how")
+        return "/how"
     }
 
     /// Lets the process be killed soon after the reply.
-    @Sendable func kill(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func kill(_ form: Form, context: JournalContext) async throws -> String {
         guard let killDemo = parts.options.killDemo else { throw WebError.noSuchPage }
         killDemo()
-        return parts.redirect(to: "/how")
+        return "/how"
     }
 }

@@ -16,7 +16,7 @@ struct GridRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/pictures", use: list)
-        router.post("/pictures/delete", use: delete)
+        router.form("/pictures/delete", of: parts, use: delete)
     }
 
     @Sendable func list(_ request: Request, context: JournalContext) async throws -> Response {
@@ -113,11 +113,10 @@ struct GridRoutes: Sendable {
     }
 
     /// Moves the chosen pictures to the page "Recently deleted".
-    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
         let files = form.all("picture").prefix(Self.maxChosen).compactMap { FileID($0) }
         guard !files.isEmpty else { throw WebError(.badRequest, message: "Choose pictures on this page.") }
         try await parts.journal.trashImages(files)
-        return parts.redirect(to: "/trash")
+        return "/trash"
     }
 }

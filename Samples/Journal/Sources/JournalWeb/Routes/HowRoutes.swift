@@ -16,7 +16,7 @@ struct HowRoutes: Sendable {
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         let newest = try await shownFiles()
         let badges = try await parts.badges(of: newest)
-        let chosen = try await chosen(request)
+        let chosen = request.fields.has("file") ? try request.fields.file() : nil
         let rows = try await parts.journal.database.read { db in try chosen.map { try TableRow.all(of: $0, db) } }
         let counts = FlowCounts(
             try await parts.counter.counts(), transfers: parts.history.transfers(), totals: parts.history.totals())
@@ -47,17 +47,6 @@ struct HowRoutes: Sendable {
         let known = Dictionary(images.map { ($0.file.id, $0) }) { first, _ in first }
         let first = ids.compactMap { known[$0] }
         return Array((first + images.filter { !ids.contains($0.file.id) }).prefix(Self.maxFiles))
-    }
-
-    /// Returns the file whose rows are shown: that of the query. Nil without one.
-    ///
-    /// - Throws: ``WebError/Code/badRequest``.
-    private func chosen(_ request: Request) async throws -> FileID? {
-        guard request.fields.has("file") else { return nil }
-        guard let id = FileID(request.fields["file"]) else {
-            throw WebError(.badRequest, message: "This is not a file of the journal.")
-        }
-        return id
     }
 
     private func faults() -> [FlowFault] {

@@ -11,10 +11,10 @@ struct InspectorRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/files/:id/inspect", use: show)
-        router.post("/files/:id/retry", use: retry)
-        router.post("/files/:id/free", use: free)
-        router.post("/files/:id/fetch", use: fetch)
-        router.post("/files/:id/verify", use: verify)
+        router.form("/files/:id/retry", of: parts, use: retry)
+        router.form("/files/:id/free", of: parts, use: free)
+        router.form("/files/:id/fetch", of: parts, use: fetch)
+        router.form("/files/:id/verify", of: parts, use: verify)
     }
 
     /// Shows the page, or replies with the same values in JSON if the request accepts only JSON.
@@ -41,30 +41,30 @@ struct InspectorRoutes: Sendable {
             content: InspectorView(report, badge: badge))
     }
 
-    @Sendable func retry(_ request: Request, context: JournalContext) async throws -> Response {
-        try await act(request, context: context) { image in
+    @Sendable func retry(_ form: Form, context: JournalContext) async throws -> String {
+        try await act(form, context: context) { image in
             try await parts.lfs.retry([image.file.id])
             note("retried", of: image, sentence: "You asked for another attempt.")
         }
     }
 
-    @Sendable func free(_ request: Request, context: JournalContext) async throws -> Response {
-        try await act(request, context: context) { image in
+    @Sendable func free(_ form: Form, context: JournalContext) async throws -> String {
+        try await act(form, context: context) { image in
             try await parts.lfs.evict(image.file.id)
             parts.history.addFreed(image.file.id, byteCount: image.file.byteCount)
         }
     }
 
-    @Sendable func fetch(_ request: Request, context: JournalContext) async throws -> Response {
-        try await act(request, context: context) { image in
+    @Sendable func fetch(_ form: Form, context: JournalContext) async throws -> String {
+        try await act(form, context: context) { image in
             if try await parts.lfs.localURL(of: image.file) == nil {
                 throw WebError(.badRequest, message: "The device that made this file has not uploaded it yet.")
             }
         }
     }
 
-    @Sendable func verify(_ request: Request, context: JournalContext) async throws -> Response {
-        try await act(request, context: context) { image in
+    @Sendable func verify(_ form: Form, context: JournalContext) async throws -> String {
+        try await act(form, context: context) { image in
             note("verified", of: image, sentence: try await localFinding(image))
             for reading in try await parts.lfs.readBack([image.file.id]) {
                 note("verified", of: image, sentence: Self.sentence(reading))
@@ -90,11 +90,10 @@ struct InspectorRoutes: Sendable {
     }
 
     private func act(
-        _ request: Request, context: JournalContext, _ body: (StoredImage) async throws -> Void
-    ) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+        _ form: Form, context: JournalContext, _ body: (StoredImage) async throws -> Void
+    ) async throws -> String {
         let image = try await parts.image(context)
         try await body(image)
-        return parts.redirectBack(request, or: "/files/\(image.file.id)/inspect")
+        return form.page ?? "/files/\(image.file.id)/inspect"
     }
 }

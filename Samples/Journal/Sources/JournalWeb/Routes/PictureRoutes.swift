@@ -12,7 +12,7 @@ struct PictureRoutes: Sendable {
     func add(to router: Router<JournalContext>) {
         router.post("/records/:id/pictures", use: take)
         router.get("/records/:id/images/:name", use: send)
-        router.post("/records/:id/images/:name/delete", use: delete)
+        router.form("/records/:id/images/:name/delete", of: parts, use: delete)
         router.get("/files/:id", use: sendFile)
         router.get("/files/:id/thumbnail", use: sendThumbnail)
         router.get("/files/:id/tile", use: sendTile)
@@ -42,19 +42,16 @@ struct PictureRoutes: Sendable {
         return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
     }
 
-    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
         let record = try await parts.journal.loadRecord(context.id())
         // The name in the path is not used, since another picture may have it by now.
-        guard let file = FileID(form["file"]) else {
-            throw WebError(.badRequest, message: "Choose a picture of the record.")
-        }
+        let file = try form.file()
         do {
             try await parts.journal.trashImage(file, for: record)
         } catch FileStorageError.imageNotFound {
             // Another window or device has already deleted it.
         }
-        return parts.redirect(to: "\(record.path)?deleted=\(file)")
+        return "\(record.path)?deleted=\(file)"
     }
 
     @Sendable func sendFile(_ request: Request, context: JournalContext) async throws -> Response {

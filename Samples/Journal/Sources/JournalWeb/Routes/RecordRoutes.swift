@@ -8,15 +8,14 @@ struct RecordRoutes: Sendable {
     let parts: WebParts
 
     func add(to router: Router<JournalContext>) {
-        router.post("/records", use: start)
+        router.form("/records", of: parts, use: start)
         router.get("/records/:id", use: show)
-        router.post("/records/:id", use: change)
-        router.post("/records/:id/stop", use: stop)
-        router.post("/records/:id/delete", use: delete)
+        router.form("/records/:id", of: parts, use: change)
+        router.form("/records/:id/stop", of: parts, use: stop)
+        router.form("/records/:id/delete", of: parts, use: delete)
     }
 
-    @Sendable func start(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func start(_ form: Form, context: JournalContext) async throws -> String {
         let now = Date()
         // Pictures that are dropped on a page without a record get one that has already ended.
         let isEnded = form["ended"] == "yes"
@@ -24,8 +23,8 @@ struct RecordRoutes: Sendable {
             start: now, end: isEnded ? now : nil, timeZone: parts.options.timeZone, comment: form["comment"],
             tags: try await parts.tagBoxes(form).chosen(of: []))
         try await parts.journal.saveRecord(record)
-        if isEnded { return parts.redirect(to: record.path) }
-        return parts.redirect(to: "/")
+        if isEnded { return record.path }
+        return "/"
     }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
@@ -52,8 +51,7 @@ struct RecordRoutes: Sendable {
         return deleted.contains { $0.image.file.id == file && $0.recordID == record.id } ? file : nil
     }
 
-    @Sendable func change(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func change(_ form: Form, context: JournalContext) async throws -> String {
         let base = FormBase(form)
         let tags = try await parts.tagBoxes(form)
         let record = try await parts.journal.updateRecord(context.id()) { record in
@@ -67,23 +65,22 @@ struct RecordRoutes: Sendable {
             }
             record.tags = tags.chosen(of: record.tags)
         }
-        return parts.redirect(to: record.path)
+        return record.path
     }
 
-    @Sendable func stop(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func stop(_ form: Form, context: JournalContext) async throws -> String {
         let now = Date()
         try await parts.journal.updateRecord(context.id()) { record in
             // Another window may have stopped it first, and a clock may have been set back.
             if record.isRunning { record.end = max(now, record.start) }
         }
-        return parts.redirectBack(request, or: "/")
+        return form.page ?? "/"
     }
 
-    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
-        try await parts.form(request, context: context).requireSure()
+    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
+        try form.requireSure()
         try await parts.journal.deleteRecord(parts.journal.loadRecord(context.id()))
-        return parts.redirect(to: "/timeline")
+        return "/timeline"
     }
 
     /// Returns the stored time if the field was not changed, since the page shows it with less precision.

@@ -29,8 +29,8 @@ struct SettingsRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/settings", use: show)
-        router.post("/settings", use: save)
-        router.post("/settings/reset", use: reset)
+        router.form("/settings", of: parts, use: save)
+        router.form("/settings/reset", of: parts, use: reset)
     }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
@@ -46,21 +46,19 @@ struct SettingsRoutes: Sendable {
         return try await parts.page("settings", title: "Settings", at: "/settings", context: context, content: content)
     }
 
-    @Sendable func save(_ request: Request, context: JournalContext) async throws -> Response {
-        let changes = try SettingField.changes(
-            try await parts.form(request, context: context), of: Self.view + Self.space)
+    @Sendable func save(_ form: Form, context: JournalContext) async throws -> String {
+        let changes = try SettingField.changes(form, of: Self.view + Self.space)
         try await parts.settings.write { batch in
             for change in changes { try change(batch) }
         }
-        return parts.redirect(to: "/settings")
+        return "/settings"
     }
 
-    @Sendable func reset(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func reset(_ form: Form, context: JournalContext) async throws -> String {
         try await parts.settings.write { batch in
             for field in Self.view + Self.space { try field.reset(batch) }
             try batch.remove(.cleanupAlbums)
         }
-        return parts.redirect(to: "/settings")
+        return "/settings"
     }
 }

@@ -8,13 +8,12 @@ struct SharingRoutes: Sendable {
     let parts: WebParts
 
     func add(to router: Router<JournalContext>) {
-        router.post("/albums/leave", use: leave)
-        router.post("/albums/:id/members", use: share)
-        router.post("/albums/:id/members/remove", use: unshare)
+        router.form("/albums/leave", of: parts, use: leave)
+        router.form("/albums/:id/members", of: parts, use: share)
+        router.form("/albums/:id/members/remove", of: parts, use: unshare)
     }
 
-    @Sendable func share(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func share(_ form: Form, context: JournalContext) async throws -> String {
         let album = try await parts.album(context.id())
         guard let sync = parts.sync else {
             throw WebError(
@@ -40,12 +39,11 @@ struct SharingRoutes: Sendable {
         let role: AlbumMember.Role = form["role"] == "editor" ? .editor : .viewer
         try await parts.journal.saveMember(
             AlbumMember(albumID: album.id, accountID: account, role: role, name: name))
-        return parts.redirect(to: AlbumView(album.album).path)
+        return AlbumView(album.album).path
     }
 
     /// Leaves an album whose row cannot be read, and which therefore has no page.
-    @Sendable func leave(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func leave(_ form: Form, context: JournalContext) async throws -> String {
         guard let account = try await parts.sync?.ownAccount() else {
             throw WebError(.badRequest, message: "Start this journal with --sync to leave an album.")
         }
@@ -54,18 +52,17 @@ struct SharingRoutes: Sendable {
         } catch FileStorageError.fileNotFound {
             // Another window or device has already left it.
         }
-        return parts.redirect(to: "/pictures")
+        return "/pictures"
     }
 
-    @Sendable func unshare(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func unshare(_ form: Form, context: JournalContext) async throws -> String {
         let album = try await parts.album(context.id())
         let member = album.members.first { $0.id == form["member"] }
-        guard let member else { return parts.redirect(to: AlbumView(album.album).path) }
+        guard let member else { return AlbumView(album.album).path }
         guard !album.isForeign || member.accountID == album.account else {
             throw WebError(.badRequest, message: "Only the album's owner can remove other accounts from it.")
         }
         try await parts.journal.deleteMember(member.id, ofAlbum: album.id)
-        return parts.redirect(to: album.isForeign ? "/pictures" : AlbumView(album.album).path)
+        return album.isForeign ? "/pictures" : AlbumView(album.album).path
     }
 }

@@ -15,10 +15,10 @@ struct StorageRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/storage", use: show)
-        router.post("/storage/retry", use: retry)
-        router.post("/storage/cancel", use: cancel)
-        router.post("/storage/pause", use: pause)
-        router.post("/storage/resume", use: resume)
+        router.form("/storage/retry", of: parts, use: retry)
+        router.form("/storage/cancel", of: parts, use: cancel)
+        router.form("/storage/pause", of: parts, use: pause)
+        router.form("/storage/resume", of: parts, use: resume)
         router.get("/storage/free", use: previewEviction)
         router.post("/storage/free", use: evict)
         router.post("/storage/verify", use: verify)
@@ -63,42 +63,31 @@ struct StorageRoutes: Sendable {
 
     // MARK: The queue
 
-    @Sendable func retry(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
+    @Sendable func retry(_ form: Form, context: JournalContext) async throws -> String {
         if form.has("file") {
-            try await parts.lfs.retry([try Self.file(form)])
+            try await parts.lfs.retry([form.file()])
         } else {
             try await parts.lfs.retry()
             try await parts.lfs.retryDeletions()
         }
         // Try a storage again immediately after an outage.
         if !parts.lfs.isPaused { parts.lfs.resume() }
-        return parts.redirect(to: "/storage")
+        return "/storage"
     }
 
-    @Sendable func cancel(_ request: Request, context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context: context)
-        try await parts.lfs.cancel(try Self.file(form))
-        return parts.redirect(to: "/storage")
+    @Sendable func cancel(_ form: Form, context: JournalContext) async throws -> String {
+        try await parts.lfs.cancel(form.file())
+        return "/storage"
     }
 
-    @Sendable func pause(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func pause(_ form: Form, context: JournalContext) async throws -> String {
         parts.lfs.pause()
-        return parts.redirect(to: "/storage")
+        return "/storage"
     }
 
-    @Sendable func resume(_ request: Request, context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context: context)
+    @Sendable func resume(_ form: Form, context: JournalContext) async throws -> String {
         parts.lfs.resume()
-        return parts.redirect(to: "/storage")
-    }
-
-    private static func file(_ form: Form) throws(WebError) -> FileID {
-        guard let id = FileID(form["file"]) else {
-            throw WebError(.badRequest, message: "This is not a file of the journal.")
-        }
-        return id
+        return "/storage"
     }
 
     // MARK: Space

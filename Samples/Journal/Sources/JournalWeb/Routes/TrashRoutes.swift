@@ -1,7 +1,6 @@
 import Foundation
 import Hummingbird
 import JournalStorage
-import LFS
 
 /// The routes of the page "Recently deleted", which restores pictures or deletes them finally.
 struct TrashRoutes: Sendable {
@@ -12,9 +11,9 @@ struct TrashRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/trash", use: show)
-        router.post("/trash/restore", use: restore)
-        router.post("/trash/delete", use: delete)
-        router.post("/trash/empty", use: empty)
+        router.form("/trash/restore", of: parts, use: restore)
+        router.form("/trash/delete", of: parts, use: delete)
+        router.form("/trash/empty", of: parts, use: empty)
     }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
@@ -27,31 +26,23 @@ struct TrashRoutes: Sendable {
             "trash", title: "Recently deleted", at: "/pictures", context: context, content: content)
     }
 
-    @Sendable func restore(_ request: Request, context: JournalContext) async throws -> Response {
-        let file = try await file(request, context: context)
+    @Sendable func restore(_ form: Form, context: JournalContext) async throws -> String {
         do {
-            try await parts.journal.restoreImage(file)
+            try await parts.journal.restoreImage(form.file())
         } catch FileStorageError.imageNotFound {
             throw WebError(.notFound, message: "This picture was deleted finally, or was already restored.")
         }
-        return parts.redirectBack(request, or: "/trash")
+        return form.page ?? "/trash"
     }
 
-    @Sendable func delete(_ request: Request, context: JournalContext) async throws -> Response {
-        try await parts.journal.deleteTrashedImage(file(request, context: context))
-        return parts.redirect(to: "/trash")
+    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
+        try await parts.journal.deleteTrashedImage(form.file())
+        return "/trash"
     }
 
-    @Sendable func empty(_ request: Request, context: JournalContext) async throws -> Response {
-        try await parts.form(request, context: context).requireSure()
+    @Sendable func empty(_ form: Form, context: JournalContext) async throws -> String {
+        try form.requireSure()
         try await parts.journal.emptyTrash(before: .distantFuture)
-        return parts.redirect(to: "/trash")
-    }
-
-    private func file(_ request: Request, context: JournalContext) async throws -> FileID {
-        guard let file = FileID(try await parts.form(request, context: context)["file"]) else {
-            throw WebError(.badRequest, message: "Choose a picture on the page Recently deleted.")
-        }
-        return file
+        return "/trash"
     }
 }

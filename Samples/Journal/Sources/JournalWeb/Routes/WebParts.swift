@@ -59,23 +59,21 @@ struct WebParts: Sendable {
     func appearance() async throws -> Appearance { Appearance(try await settings.snapshot()) }
 
     func form(_ request: Request, context: JournalContext) async throws -> Form {
-        try await Form.read(request, context: context, sessions: sessions)
+        var form = try await Form.read(request, context: context, sessions: sessions)
+        form.page = page(of: request)
+        return form
     }
 
     /// Redirects to the page that shows the result of a form.
     func redirect(to path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
 
-    /// Redirects to the page of this server that contained the form.
-    func redirectBack(_ request: Request, or path: String) -> Response {
+    /// Returns the path of the page of this server that has sent a form. Nil without one.
+    private func page(of request: Request) -> String? {
         let own = request.origin(isTLS: options.tls != nil)
-        guard let referer = request.headers[.referer], referer.utf8.starts(with: (own + "/").utf8) else {
-            return redirect(to: path)
-        }
+        guard let referer = request.headers[.referer], referer.utf8.starts(with: (own + "/").utf8) else { return nil }
         let rest = referer.utf8.dropFirst(own.utf8.count)
-        guard rest.allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }), !rest.starts(with: "//".utf8) else {
-            return redirect(to: path)
-        }
-        return redirect(to: String(Substring(rest)))
+        let isPlain = rest.allSatisfy { (0x21...0x7e).contains($0) && $0 != 0x5c } && !rest.starts(with: "//".utf8)
+        return isPlain ? String(Substring(rest)) : nil
     }
 
     // MARK: Views
@@ -148,5 +146,18 @@ struct WebParts: Sendable {
             boxes.new = tag.id
         }
         return boxes
+    }
+}
+
+extension Router<JournalContext> {
+    /// Adds a form. Its reply redirects to the path that a closure returns.
+    func form(
+        _ path: RouterPath, of parts: WebParts,
+        use handle: @escaping @Sendable (Form, JournalContext) async throws -> String
+    ) {
+        post(path) { request, context in
+            let form = try await parts.form(request, context: context)
+            return parts.redirect(to: try await handle(form, context))
+        }
     }
 }
