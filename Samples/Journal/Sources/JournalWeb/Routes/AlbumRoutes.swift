@@ -5,18 +5,22 @@ import JournalStorage
 import LFS
 import LFSSettings
 
-/// The routes that create, fill, change and delete albums.
+/// The routes that create, show, fill, change and delete albums.
 struct AlbumRoutes: Sendable {
     let parts: WebParts
 
     /// The owner of the albums of this journal, which is the same for all devices of the account.
     static let owner = "me"
+    /// The maximum number of albums whose pictures stay on this device.
+    private static let maxKept = 1_000
 
     func add(to router: Router<JournalContext>) {
         router.form("/albums", of: parts, use: make)
         router.form("/albums/add", of: parts, use: put)
         router.get("/albums/:id", use: show)
+        router.get("/albums/:id/cover", use: sendCover)
         router.form("/albums/:id/favorite", of: parts, use: mark)
+        router.form("/albums/:id/keep", of: parts, use: keep)
         router.form("/albums/:id/remove", of: parts, use: remove)
         router.form("/albums/:id/delete", of: parts, use: delete)
     }
@@ -54,6 +58,40 @@ struct AlbumRoutes: Sendable {
     private func isKept(_ album: UUID) async throws -> Bool {
         let snapshot = try await parts.settings.snapshot()
         return (try? snapshot.get(.cleanupAlbums))?.contains(album.text) ?? false
+    }
+
+    /// Sends the cover of an album: its first picture, from the cache.
+    @Sendable func sendCover(_ request: Request, context: JournalContext) async throws -> Response {
+        let album = try await parts.album(context.id())
+        guard let thumbnails = parts.thumbnails, let file = try await parts.journal.loadCover(ofAlbum: album.id) else {
+            return PictureRoutes.placeholder
+        }
+        return try await PictureRoutes.reply(to: request, with: .cover, of: file) {
+            try await thumbnails.cover(of: file, album: album.id)
+        }
+    }
+
+    /// Marks a picture of an album as a favourite, or removes the mark.
+    @Sendable func mark(_ form: Form, context: JournalContext) async throws -> String {
+        let album = try await parts.album(context.id())
+        try await parts.journal.setFavorite(form["favorite"] == "yes", file: form.file(), inAlbum: album.id)
+        return AlbumView(album.album).path
+    }
+
+    /// Adds an album to those whose pictures stay on this device, or removes it.
+    @Sendable func keep(_ form: Form, context: JournalContext) async throws -> String {
+        let album = AlbumView(try await parts.album(context.id()).album)
+        guard ["yes", "no"].contains(form["keep"]) else {
+            throw WebError(.badRequest, message: "Choose whether the pictures of the album stay on this device.")
+        }
+        let isFull = WebError(.badRequest, message: "The pictures of \(Self.maxKept) albums already stay here.")
+        try await parts.settings.update(.cleanupAlbums) { albums in
+            albums.removeAll { $0 == album.id }
+            guard form["keep"] == "yes" else { return }
+            guard albums.count < Self.maxKept else { throw isFull }
+            albums.append(album.id)
+        }
+        return album.path
     }
 
     @Sendable func put(_ form: Form, context: JournalContext) async throws -> String {

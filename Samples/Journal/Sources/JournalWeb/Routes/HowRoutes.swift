@@ -4,14 +4,20 @@ import Hummingbird
 import JournalStorage
 import LFS
 
-/// The route of the page "How it works", on which files move through the stages of LFS.
+/// The routes of the page "How it works", on which files move through the stages of LFS, and of its demonstration:
+/// they fill an empty journal, and switch faults of the storage.
 struct HowRoutes: Sendable {
     let parts: WebParts
 
     /// The number of files that the page shows, the newest first.
     static let maxFiles = 24
 
-    func add(to router: Router<JournalContext>) { router.get("/how", use: show) }
+    func add(to router: Router<JournalContext>) {
+        router.get("/how", use: show)
+        router.form("/demo/fill", of: parts, use: fill)
+        router.form("/demo/fault", of: parts, use: setFault)
+        router.form("/demo/kill", of: parts, use: kill)
+    }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
         let newest = try await shownFiles()
@@ -52,5 +58,34 @@ struct HowRoutes: Sendable {
     private func faults() -> [FlowFault] {
         guard let storage = parts.options.faults else { return [] }
         return DemoStorage.Fault.allCases.map { FlowFault($0, isOn: storage.active.contains($0)) }
+    }
+
+    // MARK: The demonstration
+
+    @Sendable func fill(_ form: Form, context: JournalContext) async throws -> String {
+        guard let fill = parts.options.fillDemo else { throw WebError.noSuchPage }
+        guard try await parts.journal.loadRecords(before: nil, limit: 1).isEmpty else {
+            throw WebError(.badRequest, message: "This journal already has records. The demo fills only an empty one.")
+        }
+        try await fill(parts.journal)
+        return "/how"
+    }
+
+    @Sendable func setFault(_ form: Form, context: JournalContext) async throws -> String {
+        guard let faults = parts.options.faults else { throw WebError.noSuchPage }
+        guard let fault = DemoStorage.Fault(rawValue: form["fault"]) else {
+            throw WebError(.badRequest, message: "Choose a fault on the page How it works.")
+        }
+        let isOn = form["on"] == "yes"
+        faults.set(fault, isOn: isOn)
+        if !isOn { parts.rounds?.request(after: FlowFault.cause(fault)) }
+        return "/how"
+    }
+
+    /// Lets the process be killed soon after the reply.
+    @Sendable func kill(_ form: Form, context: JournalContext) async throws -> String {
+        guard let killDemo = parts.options.killDemo else { throw WebError.noSuchPage }
+        killDemo()
+        return "/how"
     }
 }

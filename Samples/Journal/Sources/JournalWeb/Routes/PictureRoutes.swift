@@ -14,9 +14,9 @@ struct PictureRoutes: Sendable {
         router.get("/records/:id/images/:name", use: send)
         router.form("/records/:id/images/:name/delete", of: parts, use: delete)
         router.get("/files/:id", use: sendFile)
-        router.get("/files/:id/thumbnail", use: sendThumbnail)
-        router.get("/files/:id/tile", use: sendTile)
-        router.get("/files/:id/preview", use: sendPreview)
+        for size in [SmallSize.thumbnail, .tile, .preview] {
+            router.get("/files/:id/\(size.rawValue)") { try await send(size, request: $0, context: $1) }
+        }
         router.get("/files/:id/view", use: show)
     }
 
@@ -58,24 +58,19 @@ struct PictureRoutes: Sendable {
         try await PictureReply(lfs: parts.lfs).reply(to: request, with: file(context))
     }
 
-    @Sendable func sendThumbnail(_ request: Request, context: JournalContext) async throws -> Response {
-        try await send(.thumbnail, request: request, context: context)
-    }
-
-    @Sendable func sendTile(_ request: Request, context: JournalContext) async throws -> Response {
-        try await send(.tile, request: request, context: context)
-    }
-
-    @Sendable func sendPreview(_ request: Request, context: JournalContext) async throws -> Response {
-        try await send(.preview, request: request, context: context)
-    }
-
     private func send(_ size: SmallSize, request: Request, context: JournalContext) async throws -> Response {
         let file = try await file(context)
         guard let thumbnails = parts.thumbnails else {
             guard try await parts.lfs.contents(of: file) != nil else { return Self.placeholder }
             return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
         }
+        return try await Self.reply(to: request, with: size, of: file) { try await thumbnails.data(of: file, size) }
+    }
+
+    /// Returns a thumbnail, or a placeholder if it cannot be created.
+    static func reply(
+        to request: Request, with size: SmallSize, of file: FileData, _ data: () async throws -> Data?
+    ) async throws -> Response {
         // An address that names the content never has another one. A logout clears the browser's cache.
         let isNamed = request.fields["v"] == PictureView.version(of: file)
         let headers: HTTPFields = [
@@ -84,10 +79,8 @@ struct PictureRoutes: Sendable {
             .contentType: "image/jpeg",
         ]
         if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }
-        guard let data = try await thumbnails.data(of: file, size) else { return Self.placeholder }
-        return Response(
-            status: .ok, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+        guard let data = try await data() else { return placeholder }
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
     }
 
     /// Shows the page of one picture.

@@ -1,10 +1,11 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import LFS
 import LFSCache
 import LFSSettings
 
-/// The routes that show, change and reset the view settings.
+/// The routes that show, change and reset the settings, clear the cache, and remove the journal from this device.
 struct SettingsRoutes: Sendable {
     let parts: WebParts
 
@@ -31,6 +32,8 @@ struct SettingsRoutes: Sendable {
         router.get("/settings", use: show)
         router.form("/settings", of: parts, use: save)
         router.form("/settings/reset", of: parts, use: reset)
+        router.post("/settings/cache/clear", use: clear)
+        router.post("/settings/remove", use: remove)
     }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
@@ -60,5 +63,50 @@ struct SettingsRoutes: Sendable {
             try batch.remove(.cleanupAlbums)
         }
         return "/settings"
+    }
+
+    @Sendable func clear(_ request: Request, context: JournalContext) async throws -> Response {
+        try await parts.form(request, context: context).requireSure()
+        try await parts.cache?.removeAll()
+        parts.thumbnails?.forgetFailures()
+        var response = parts.redirect(to: "/settings")
+        // The browser has pictures of the cache too.
+        response.headers[.clearSiteData] = "\"cache\""
+        return response
+    }
+
+    /// Requests a removal. The program carries it out when the replies are sent, and then serves an empty journal.
+    @Sendable func remove(_ request: Request, context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context: context)
+        try form.requireSure()
+        guard let removals = parts.options.removal else {
+            throw WebError(.notFound, message: "This server cannot remove the journal. Use 'journal account reset'.")
+        }
+        guard let removal = JournalRemoval(rawValue: form["what"]), let lost = Int(form["lost"]), lost >= 0 else {
+            throw WebError(.badRequest, message: "Choose Log out or Full reset on the page Settings.")
+        }
+        guard try await parts.lfs.filesLostByReset() <= lost else {
+            throw WebError(
+                .badRequest,
+                message: "More pictures than this page has said are not on the storage. Reload the page Settings.")
+        }
+        removals.make(RemovalRequest.Demand(removal: removal, lost: lost))
+        let content = RemovedView(removal)
+        var response = try await parts.page(
+            "removed", title: content.title, at: "/settings", context: context, isLive: false, content: content)
+        response.headers[.setCookie] = "\(Sessions.cookie)=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+        response.headers[.clearSiteData] = "\"cache\""
+        return response
+    }
+}
+
+/// The page after the request of a removal.
+struct RemovedView: Sendable {
+    let title: String
+    let isReset: Bool
+
+    init(_ removal: JournalRemoval) {
+        isReset = removal == .everything
+        title = isReset ? "Full reset" : "Logged out"
     }
 }

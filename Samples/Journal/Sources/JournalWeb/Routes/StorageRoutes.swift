@@ -17,8 +17,14 @@ struct StorageRoutes: Sendable {
         router.get("/storage", use: show)
         router.form("/storage/retry", of: parts, use: retry)
         router.form("/storage/cancel", of: parts, use: cancel)
-        router.form("/storage/pause", of: parts, use: pause)
-        router.form("/storage/resume", of: parts, use: resume)
+        router.form("/storage/pause", of: parts) { _, _ in
+            parts.lfs.pause()
+            return "/storage"
+        }
+        router.form("/storage/resume", of: parts) { _, _ in
+            parts.lfs.resume()
+            return "/storage"
+        }
         router.get("/storage/free", use: previewEviction)
         router.post("/storage/free", use: evict)
         router.post("/storage/verify", use: verify)
@@ -77,16 +83,6 @@ struct StorageRoutes: Sendable {
 
     @Sendable func cancel(_ form: Form, context: JournalContext) async throws -> String {
         try await parts.lfs.cancel(form.file())
-        return "/storage"
-    }
-
-    @Sendable func pause(_ form: Form, context: JournalContext) async throws -> String {
-        parts.lfs.pause()
-        return "/storage"
-    }
-
-    @Sendable func resume(_ form: Form, context: JournalContext) async throws -> String {
-        parts.lfs.resume()
         return "/storage"
     }
 

@@ -129,6 +129,18 @@ struct WebParts: Sendable {
         return image
     }
 
+    /// Returns the place of a picture. The name of a row may be any text, so the record is asked for the file.
+    func place(of file: FileData) async throws -> PicturePlace {
+        guard let name = file.name.flatMap({ ImageName($0) }) else { return PicturePlace(file) }
+        do {
+            let record = try await journal.loadRecord(name.recordID)
+            let images = try await journal.storedImages(of: [record])
+            return PicturePlace(file, in: record, images: images) ?? PicturePlace(file)
+        } catch FileStorageError.fileNotFound {
+            return PicturePlace(file)
+        }
+    }
+
     /// Returns the tags of a form. The new tag that the form names is created.
     ///
     /// - Throws: ``WebError/Code/badRequest`` for its name.

@@ -102,16 +102,12 @@ public struct JournalServer: Service {
         GridRoutes(parts: parts).add(to: router)
         TrashRoutes(parts: parts).add(to: router)
         AlbumRoutes(parts: parts).add(to: router)
-        AlbumCoverRoutes(parts: parts).add(to: router)
-        CleanupRoutes(parts: parts).add(to: router)
         SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
         InspectorRoutes(parts: parts).add(to: router)
         HowRoutes(parts: parts).add(to: router)
-        DemoRoutes(parts: parts).add(to: router)
         SettingsRoutes(parts: parts).add(to: router)
         BackupRoutes(parts: parts).add(to: router)
-        RemovalRoutes(parts: parts).add(to: router)
         return router
     }
 

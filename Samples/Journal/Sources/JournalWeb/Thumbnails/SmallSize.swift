@@ -1,7 +1,7 @@
 import LFSCache
 
 /// The sizes of thumbnails and previews.
-enum SmallSize: CaseIterable, Sendable {
+enum SmallSize: String, CaseIterable, Sendable {
     /// The size for the tiles of a page.
     case thumbnail
     /// The same on screens with two pixels for each unit.
