@@ -6,12 +6,10 @@ import LFS
 struct HowView: Sendable {
     let stages: [FlowStage]
     let lines: [FlowLine]
-    let hasLines: Bool
     /// The id of the file whose rows are shown. Nil for none.
     let chosen: String?
     let rows: [TableRow]
     let faults: [FlowFault]
-    let hasFaults: Bool
     /// The reason why the storage is unavailable. A template would find `outage` in the page around this view.
     let outageReason: String?
     let holdReason: String?
@@ -37,11 +35,9 @@ struct HowView: Sendable {
     ) {
         self.stages = stages
         self.lines = lines
-        hasLines = !lines.isEmpty
         self.chosen = chosen
         self.rows = rows
         self.faults = faults
-        hasFaults = !faults.isEmpty
         outageReason = conditions.outage?.reason
         holdReason = conditions.isPaused ? "Uploads are paused." : conditions.hold?.reason
         waiting = Array(files.filter { $0.stage == .queue }.prefix(Self.maxWaiting))

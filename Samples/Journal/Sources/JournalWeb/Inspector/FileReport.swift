@@ -85,7 +85,6 @@ struct InspectorView: Sendable {
     let picture: String
     let thumbnail: String
     let facts: [Fact]
-    let isNew: Bool
 
     struct Fact: Sendable {
         let name: String
@@ -98,7 +97,6 @@ struct InspectorView: Sendable {
         path = "/files/\(report.id)/inspect"
         picture = "/files/\(report.id)/view"
         thumbnail = "/files/\(report.id)/thumbnail"
-        isNew = report.timeline.isEmpty
         let proof: String? =
             switch report.proof {
             case "checksum"?: "The storage computed the checksum, and it is equal."

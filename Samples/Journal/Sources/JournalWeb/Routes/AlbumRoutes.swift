@@ -46,9 +46,9 @@ struct AlbumRoutes: Sendable {
         }
         let members = album.members.map { AlbumMemberView($0, isMe: $0.accountID == album.account) }
         let content = AlbumPageView(
-            album: AlbumView(album.album, isForeign: album.isForeign), items: items, isEmpty: items.isEmpty,
+            album: AlbumView(album.album, isForeign: album.isForeign), items: items,
             isForeign: album.isForeign, canShare: parts.sync != nil && !album.isForeign, members: members,
-            hasMembers: !members.isEmpty, isKept: try await isKept(album.id),
+            isKept: try await isKept(album.id),
             mine: members.first { album.isForeign && $0.isMe })
         return try await parts.page(
             "album", title: "Album \(album.album.name)", at: "/pictures", context: context, content: content)

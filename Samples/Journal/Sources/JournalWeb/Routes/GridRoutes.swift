@@ -103,9 +103,8 @@ struct GridRoutes: Sendable {
         let words = Words.count(count, one: "picture", more: "pictures")
         let content = PicturesView(
             albums: albums, unreadable: all.unreadable.map(UnreadableAlbumView.init), ownAlbums: ownAlbums,
-            hasAlbums: !ownAlbums.isEmpty, hasCovers: parts.thumbnails != nil, months: months,
-            hasMonths: months.count > 1, parts: shown, found: found,
-            query: query, isSearch: !query.isEmpty,
+            hasCovers: parts.thumbnails != nil, months: months.count > 1 ? months : [], parts: shown, found: found,
+            query: query,
             foundText: count == Self.maxFound ? "The newest \(words) are shown." : "\(words) found.",
             nextPart: nextPart, isEmpty: shown.isEmpty && query.isEmpty, welcome: WelcomeView(parts.options),
             limit: parts.options.maxPictureByteCount)

@@ -50,7 +50,7 @@ struct StorageRoutes: Sendable {
             kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
             failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
             here: "\(here.files), \(Words.bytes(here.byteCount))",
-            waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, badges: badges) }, isAllThere: waiting.isEmpty,
+            waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, badges: badges) },
             hasMore: waiting.count > Self.maxLines, isPaused: parts.lfs.isPaused,
             thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
             chart: ChartView(try await minutes()), devices: try await devices())

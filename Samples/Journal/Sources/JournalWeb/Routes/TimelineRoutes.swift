@@ -28,7 +28,6 @@ struct TimelineRoutes: Sendable {
         let isNew = try await parts.journal.loadRecords(before: nil, limit: 1).isEmpty
         let view = TodayView(
             day: DayView(name: name, total: "\(Words.duration(total)) in all", records: shown), running: running,
-            isRunning: !running.isEmpty, isEmpty: shown.isEmpty,
             older: page.count < ended.count ? page.last.map(Place.text) : nil, isNew: isNew,
             welcome: WelcomeView(parts.options),
             limit: parts.options.maxPictureByteCount,
@@ -58,8 +57,7 @@ struct TimelineRoutes: Sendable {
                 records: records.compactMap { views[$0.id.text] })
         }
         let view = TimelineView(
-            days: shown, older: records.last.map(Place.text) ?? "", hasOlder: records.count == Self.pageSize,
-            isEmpty: records.isEmpty)
+            days: shown, older: records.count == Self.pageSize ? records.last.map(Place.text) : nil)
         return try await parts.page(
             "timeline", title: "Timeline", at: "/timeline", context: context, isLive: place == nil, content: view)
     }

@@ -20,8 +20,7 @@ struct TrashRoutes: Sendable {
         let deleted = try await parts.journal.loadDeletedImages(limit: Self.maxPictures)
         let badges = try await parts.badges(of: deleted.map(\.image))
         let content = TrashView(
-            items: deleted.map { TrashView.Item($0, badges: badges, now: Date()) }, isEmpty: deleted.isEmpty,
-            days: Trash.days)
+            items: deleted.map { TrashView.Item($0, badges: badges, now: Date()) }, days: Trash.days)
         return try await parts.page(
             "trash", title: "Recently deleted", at: "/pictures", context: context, content: content)
     }

@@ -2,10 +2,10 @@ import LFSSettings
 
 /// The account of the journal, and the removals that a page offers.
 struct AccountView: Sendable {
-    let server: String
+    /// The server. Nil without an account.
+    let server: String?
     let endpoint: String?
     let user: String
-    let hasAccount: Bool
     /// Indicates that a page can remove the journal from this device.
     let canRemove: Bool
     /// The number of pictures that a removal would lose.
@@ -14,11 +14,9 @@ struct AccountView: Sendable {
     let loss: String?
 
     init(_ snapshot: SettingsSnapshot, lost: Int, canRemove: Bool) {
-        let server = Self.text(.accountServerURL, of: snapshot)
-        self.server = server ?? ""
+        server = Self.text(.accountServerURL, of: snapshot)
         endpoint = Self.text(.accountEndpoint, of: snapshot)
         user = Self.text(.accountUser, of: snapshot) ?? "not known yet"
-        hasAccount = server != nil
         self.canRemove = canRemove
         self.lost = lost
         let pictures = Words.count(lost, one: "picture is", more: "pictures are")

@@ -15,7 +15,6 @@ struct BackupView: Sendable {
     let delay: Int
     let roots: String
     let groups: [Group]
-    let hasGroups: Bool
     let state: String
     let trouble: String?
 
@@ -42,7 +41,6 @@ struct BackupView: Sendable {
                 title: group.title, path: group.id, mode: group.mode == .include ? "included" : "excluded",
                 last: group.lastBackup.map { " (last backup \(times.day($0)) \(times.clock($0)))" } ?? "")
         }
-        hasGroups = !groups.isEmpty
         let now = backup.state
         trouble = now.trouble
         if now.isRunning {

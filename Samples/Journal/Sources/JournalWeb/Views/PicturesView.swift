@@ -92,17 +92,15 @@ struct PicturesView: Sendable {
     let unreadable: [UnreadableAlbumView]
     /// The albums that pictures of this page can be added to.
     let ownAlbums: [AlbumView]
-    let hasAlbums: Bool
     /// Indicates that links to albums show their covers.
     let hasCovers: Bool
+    /// The links to the months. Empty for one month.
     let months: [MonthLinkView]
-    let hasMonths: Bool
     let parts: [PicturePartView]
     /// The groups of the pictures that were found.
     let found: [PictureGroupView]
     /// The text that was searched for. Empty for none.
     let query: String
-    let isSearch: Bool
     let foundText: String
     /// The path of the next part, on a page with one part.
     let nextPart: String?
@@ -145,12 +143,10 @@ struct AlbumPageView: Sendable {
 
     let album: AlbumView
     let items: [Item]
-    let isEmpty: Bool
     let isForeign: Bool
     /// Indicates that the album can be shared from this page.
     let canShare: Bool
     let members: [AlbumMemberView]
-    let hasMembers: Bool
     /// Indicates that the pictures stay on this device when space is freed.
     let isKept: Bool
     /// The membership by which this account sees another account's album.

@@ -42,7 +42,6 @@ struct RecordView: Sendable {
     let zoneName: String
     let tags: [TagView]
     let pictures: [PictureView]
-    let hasPictures: Bool
     /// The number of pictures that a line does not show, in words. Nil if it shows all.
     let further: String?
 
@@ -76,7 +75,6 @@ struct RecordView: Sendable {
         pictures = record.images.compactMap { name in
             images[name].map { PictureView(name, of: record, image: $0, day: day, badges: badges) }
         }
-        hasPictures = !pictures.isEmpty
         let left = record.images.count - pictures.count
         further = left > 0 ? "and \(Words.count(left, one: "picture", more: "pictures")) more" : nil
     }
@@ -100,8 +98,6 @@ struct DayView: Sendable {
 struct TodayView: Sendable {
     let day: DayView
     let running: [RecordView]
-    let isRunning: Bool
-    let isEmpty: Bool
     /// The place in the timeline after the shown records. Nil if all records of the day are shown.
     let older: String?
     /// Indicates that the journal has no records at all.
@@ -114,9 +110,8 @@ struct TodayView: Sendable {
 
 struct TimelineView: Sendable {
     let days: [DayView]
-    let older: String
-    let hasOlder: Bool
-    let isEmpty: Bool
+    /// The place after the last record. Nil on the last page.
+    let older: String?
 }
 
 struct RecordPageView: Sendable {

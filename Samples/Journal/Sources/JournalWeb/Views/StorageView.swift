@@ -35,7 +35,6 @@ struct StorageView: Sendable {
     let pending: String
     let here: String
     let waiting: [WaitingView]
-    let isAllThere: Bool
     let hasMore: Bool
     let isPaused: Bool
     let thumbnails: String

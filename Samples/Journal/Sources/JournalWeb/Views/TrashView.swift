@@ -20,6 +20,5 @@ struct TrashView: Sendable {
     }
 
     let items: [Item]
-    let isEmpty: Bool
     let days: Int
 }
