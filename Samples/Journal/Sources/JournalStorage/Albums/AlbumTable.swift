@@ -9,16 +9,17 @@ enum AlbumTable {
         // Two devices may have given the same id to two albums: an album keeps an id that it already has.
         let stored = try one(album.id, db)
         if stored?.remoteID != album.remoteID {
-            try Taken.refuse(
-                "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?", arguments: [album.remoteID, album.id.text],
-                name: "album \(album.id.text)", reason: "another album has its remote id", db)
+            try refuse(
+                album, if: "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?",
+                arguments: [album.remoteID, album.id.text], reason: "another album has its remote id", db)
         }
         if stored?.ownerID != album.ownerID || stored?.localID != album.localID {
-            try Taken.refuse(
-                """
-                SELECT 1 FROM album_local JOIN album ON album.id = albumId
-                WHERE localId = ? AND ownerId = ? AND albumId <> ?
-                """, arguments: [album.localID, album.ownerID, album.id.text], name: "album \(album.id.text)",
+            try refuse(
+                album,
+                if: """
+                    SELECT 1 FROM album_local JOIN album ON album.id = albumId
+                    WHERE localId = ? AND ownerId = ? AND albumId <> ?
+                    """, arguments: [album.localID, album.ownerID, album.id.text],
                 reason: "another album of its owner has its local id", db)
         }
         let sql = """
@@ -35,6 +36,16 @@ enum AlbumTable {
         guard let local = album.localID else { return }
         try db.execute(
             sql: "INSERT INTO album_local (albumId, localId) VALUES (?, ?)", arguments: [album.id.text, local])
+    }
+
+    /// Checks what a unique index would. An index cannot be used, since two devices may write the same value before they
+    /// know of each other's row.
+    private static func refuse(
+        _ album: Album, if sql: String, arguments: StatementArguments, reason: FileStorageError.Reason, _ db: Database
+    ) throws {
+        guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
+            throw FileStorageError.fileWriteFailed(name: "album \(album.id.text)", reason: reason)
+        }
     }
 
     /// Returns the albums of an owner, and the shared albums of other accounts that cannot be read. A damaged row of
@@ -84,17 +95,5 @@ enum AlbumTable {
     static func delete(_ id: UUID, _ db: Database) throws -> Bool {
         try db.execute(sql: "DELETE FROM album WHERE id = ?", arguments: [id.text])
         return db.changesCount > 0
-    }
-}
-
-/// The checks that replace unique indexes. Indexes cannot be used, since two devices may write the same value before
-/// they know of each other's row.
-enum Taken {
-    static func refuse(
-        _ sql: String, arguments: StatementArguments, name: String, reason: FileStorageError.Reason, _ db: Database
-    ) throws {
-        guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
-            throw FileStorageError.fileWriteFailed(name: name, reason: reason)
-        }
     }
 }

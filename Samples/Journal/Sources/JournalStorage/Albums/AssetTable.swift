@@ -4,39 +4,11 @@ import LFS
 
 /// A table of the assets, each with the file that has its bytes.
 enum AssetTable {
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if another asset has one of its ids, or if another
-    ///   asset of the same owner has its checksum.
-    static func put(_ asset: Asset, _ db: Database) throws {
-        let (id, name) = (asset.id.text, "asset \(asset.id.text)")
-        // Two devices may have given the same id to two assets: an asset keeps an id that it already has.
-        let stored = try fetch("WHERE asset.id = ?", arguments: [id], db).first
-        let isOfOther = stored?.ownerID != asset.ownerID
-        if stored?.remoteID != asset.remoteID {
-            try Taken.refuse(
-                "SELECT 1 FROM asset WHERE remoteId = ? AND id <> ?", arguments: [asset.remoteID, id], name: name,
-                reason: "another asset has its remote id", db)
-        }
-        if isOfOther || stored?.localID != asset.localID {
-            try Taken.refuse(
-                """
-                SELECT 1 FROM asset_local JOIN asset ON asset.id = assetId
-                WHERE localId = ? AND ownerId = ? AND assetId <> ?
-                """, arguments: [asset.localID, asset.ownerID, id], name: name,
-                reason: "another asset of its owner has its local id", db)
-        }
-        if isOfOther || stored?.checksum != asset.checksum {
-            try Taken.refuse(
-                "SELECT 1 FROM asset WHERE ownerId = ? AND checksum = ? AND id <> ?",
-                arguments: [asset.ownerID, asset.checksum, id], name: name,
-                reason: "another asset of its owner has its checksum", db)
-        }
-        try db.execute(sql: "DELETE FROM asset_local WHERE assetId = ?", arguments: [id])
-        try write(asset, db)
-    }
-
-    /// Stores many assets like ``put(_:_:)``. It reads the stored assets and checks the new ones with one statement
-    /// each, because a check of each asset takes longer than the insertion. Of assets with the same id, it stores the
-    /// last one.
+    /// Inserts or replaces assets. It reads the stored assets and checks the new ones with one statement each, because a
+    /// check of each asset takes longer than the insertion. Of assets with the same id, it stores the last one.
+    ///
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if another asset has one of the ids, or if another
+    ///   asset of the same owner has the checksum.
     static func put(_ given: [Asset], _ db: Database) throws {
         let assets = Array(Dictionary(given.map { ($0.id, $0) }) { _, last in last }.values)
         let ids = try json(assets.map(\.id.text))
@@ -46,7 +18,7 @@ enum AssetTable {
         try db.execute(
             sql: "DELETE FROM asset_local WHERE assetId IN (SELECT value FROM json_each(?))", arguments: [ids])
         for asset in assets { try write(asset, db) }
-        // An asset keeps an id that it already has, as in ``put(_:_:)``.
+        // Two devices may have given the same id to two assets: an asset keeps an id that it already has.
         func isChanged(_ asset: Asset, at value: KeyPath<Asset, String?>) -> Bool {
             guard let earlier = stored[asset.id] else { return true }
             return earlier[keyPath: value] != asset[keyPath: value]

@@ -15,7 +15,7 @@ extension DatabaseStorageService {
     ///   ``FileStorageError/encodingFailed(name:reason:)`` for a value that cannot be stored.
     public func saveAsset(_ asset: Asset) async throws {
         try Self.requireStorable(asset)
-        try await write("asset \(asset.id.text)") { db in try AssetTable.put(asset, db) }
+        try await write("asset \(asset.id.text)") { db in try AssetTable.put([asset], db) }
     }
 
     /// Stores many assets in one transaction, all or none. If an asset is given twice, the last one counts.
@@ -49,7 +49,7 @@ extension DatabaseStorageService {
                         return earlier
                     }
                     try file.insert(db)
-                    try AssetTable.put(asset, db)
+                    try AssetTable.put([asset], db)
                     return asset
                 }
                 if stored.fileID != file.id { try await lfs.discard(file) }
