@@ -38,8 +38,8 @@ enum AlbumTable {
             sql: "INSERT INTO album_local (albumId, localId) VALUES (?, ?)", arguments: [album.id.text, local])
     }
 
-    /// Checks what a unique index would. An index cannot be used, since two devices may write the same value before they
-    /// know of each other's row.
+    /// Checks what a unique index would check. An index cannot be used, since two devices may write the same value
+    /// before they know of each other's row.
     private static func refuse(
         _ album: Album, if sql: String, arguments: StatementArguments, reason: FileStorageError.Reason, _ db: Database
     ) throws {

@@ -1,4 +1,3 @@
-import Crypto
 public import Foundation
 public import LFS
 
@@ -22,7 +21,7 @@ public struct Asset: Hashable, Sendable, Identifiable {
     /// The id of the file with the bytes.
     public let fileID: FileData.ID
     /// The kind of media.
-    public var kind: Kind
+    public var kind = Kind.other
     /// The width in pixels. Nil if it is unknown.
     public var width: Int?
     /// The height in pixels. Nil if it is unknown.
@@ -57,7 +56,9 @@ public struct Asset: Hashable, Sendable, Identifiable {
             self = known.first { contentType?.lowercased().hasPrefix($0.rawValue + "/") == true } ?? .other
         }
     }
+}
 
+extension Asset {
     /// Creates an asset with the bytes of a file and rounds its time to the millisecond. Its kind is that of the file's
     /// content type.
     public init(
@@ -65,32 +66,9 @@ public struct Asset: Hashable, Sendable, Identifiable {
         createdAt: Date
     ) {
         self.init(
-            id: id ?? Self.id(of: file.id, ownerID), remoteID: remoteID, localID: localID, ownerID: ownerID,
-            checksum: file.sha256,
-            createdAt: createdAt.wholeMilliseconds, fileID: file.id)
-        kind = Kind(contentType: file.contentType)
-    }
-
-    init(
-        id: UUID, remoteID: String?, localID: String?, ownerID: String, checksum: String, createdAt: Date,
-        fileID: FileData.ID
-    ) {
-        self.id = id
-        self.remoteID = remoteID
-        self.localID = localID
-        self.ownerID = ownerID
-        self.checksum = checksum
-        self.createdAt = createdAt
-        self.fileID = fileID
-        kind = .other
-    }
-
-    /// Returns a UUID of version 8 (RFC 9562, section 5.8).
-    private static func id(of file: FileData.ID, _ owner: String) -> UUID {
-        var bytes = Array(SHA256.hash(data: Data("\(file) \(owner)".utf8)).prefix(16))
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+            id: id ?? UUID(hashing: "\(file.id) \(ownerID)"), remoteID: remoteID, localID: localID, ownerID: ownerID,
+            checksum: file.sha256, createdAt: createdAt.wholeMilliseconds, fileID: file.id,
+            kind: Kind(contentType: file.contentType))
     }
 }
 

@@ -4,8 +4,8 @@ import LFS
 
 /// A table of the assets, each with the file that has its bytes.
 enum AssetTable {
-    /// Inserts or replaces assets. It reads the stored assets and checks the new ones with one statement each, because a
-    /// check of each asset takes longer than the insertion. Of assets with the same id, it stores the last one.
+    /// Inserts or replaces assets. It reads the stored assets and checks the new ones with one statement each, because
+    /// a check of each asset takes longer than the insertion. Of assets with the same id, it stores the last one.
     ///
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if another asset has one of the ids, or if another
     ///   asset of the same owner has the checksum.
@@ -174,18 +174,15 @@ enum AssetTable {
         var assets: [Asset] = []
         while let row = try rows.next() {
             let checked = CheckedRow(row, of: "asset")
-            var asset = Asset(
-                id: try checked.id(), remoteID: try checked.optional("remoteId"),
-                localID: try checked.optional("localId"), ownerID: try checked.value("ownerId"),
-                checksum: try checked.value("checksum"), createdAt: try checked.date("createdAt"),
-                fileID: try checked.value("fileId"))
-            asset.kind = Asset.Kind(rawValue: try checked.value("type"))
-            asset.width = try checked.optional("width")
-            asset.height = try checked.optional("height")
-            asset.duration = try checked.optional("duration").map { (count: Int64) in .milliseconds(count) }
-            asset.isFavorite = try checked.value("isFavorite")
-            asset.modifiedAt = try checked.optionalDate("modifiedAt")
-            assets.append(asset)
+            let duration = try checked.optional("duration").map { (count: Int64) in Duration.milliseconds(count) }
+            assets.append(
+                Asset(
+                    id: try checked.id(), remoteID: try checked.optional("remoteId"),
+                    localID: try checked.optional("localId"), ownerID: try checked.value("ownerId"),
+                    checksum: try checked.value("checksum"), createdAt: try checked.date("createdAt"),
+                    fileID: try checked.value("fileId"), kind: Asset.Kind(rawValue: try checked.value("type")),
+                    width: try checked.optional("width"), height: try checked.optional("height"), duration: duration,
+                    isFavorite: try checked.value("isFavorite"), modifiedAt: try checked.optionalDate("modifiedAt")))
         }
         return assets
     }

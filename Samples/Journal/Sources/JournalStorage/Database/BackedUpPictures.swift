@@ -1,4 +1,3 @@
-import Crypto
 public import Foundation
 import GRDB
 import LFS
@@ -81,7 +80,7 @@ struct BackedUpPictures {
         let folder = attachment.asset.title.description.split(separator: "/").first.map(String.init) ?? ""
         let date = date(of: attachment.asset.id)
         let day = JournalDay(containing: date, in: timeZone)
-        let id = Self.recordID("\(day.interval.start.timeIntervalSince1970) \(folder)")
+        let id = UUID(hashing: "journal backup \(day.interval.start.timeIntervalSince1970) \(folder)")
         guard try RecordTable.contains(id, db) else {
             try RecordTable.put(
                 TimeRecord(id: id, start: date, end: date, timeZone: timeZone, comment: "Pictures of \(folder)"), db)
@@ -104,18 +103,6 @@ struct BackedUpPictures {
         return Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1_000).rounded(.down) / 1_000)
     }
 
-    /// Returns a UUID of version 8 (RFC 9562, section 5.8). It is the same for the same text and differs from the ids
-    /// of all other records.
-    private static func recordID(_ text: String) -> UUID {
-        var bytes = Array(SHA256.hash(data: Data("journal backup \(text)".utf8)).prefix(16))
-        bytes[6] = bytes[6] & 0x0f | 0x80
-        bytes[8] = bytes[8] & 0x3f | 0x80
-        return UUID(
-            uuid: (
-                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
-                bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-            ))
-    }
-
+    /// Returns true if a backup has created the record: the ids of other records are random.
     private static func isMade(_ id: UUID) -> Bool { id.uuid.6 >> 4 == 8 }
 }

@@ -1,3 +1,4 @@
+import Crypto
 public import Foundation
 
 /// A word that groups records.
@@ -45,6 +46,14 @@ public struct Tag: Codable, Hashable, Sendable, Identifiable {
 extension UUID {
     /// The lowercase text, which names records and pictures everywhere.
     package var text: String { uuidString.lowercased() }
+
+    /// Creates a UUID of version 8 (RFC 9562, section 5.8), which is the same for the same text.
+    init(hashing text: String) {
+        var bytes = Array(SHA256.hash(data: Data(text.utf8)).prefix(16))
+        bytes[6] = bytes[6] & 0x0f | 0x80
+        bytes[8] = bytes[8] & 0x3f | 0x80
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
 
     /// - Parameter text: The id in lowercase. Any other form is refused, so that an id has exactly one name.
     package init?(text: String) {
