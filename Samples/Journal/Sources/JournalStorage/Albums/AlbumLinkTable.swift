@@ -65,11 +65,8 @@ enum AlbumLinkTable {
     }
 
     private static func places(_ album: UUID, _ db: Database) throws -> [String: Int] {
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT fileId, position FROM album_asset WHERE albumId = ?", arguments: [album.text])
-        return rows.reduce(into: [:]) { places, row in
-            places[String.fromDatabaseValue(row[0]) ?? ""] = Positions.place(row[1])
-        }
+        let sql = "SELECT fileId, position FROM album_asset WHERE albumId = ?"
+        return try Positions.all(sql, arguments: [album.text], db)
     }
 
     private static func file(of asset: UUID, _ album: UUID, _ db: Database) throws -> String {

@@ -15,6 +15,15 @@ enum Positions {
         Int.fromDatabaseValue(stored).map { min(max($0, 0), largest) }
     }
 
+    /// Returns the positions of rows by their keys.
+    ///
+    /// - Parameter sql: A query that returns a text and a position.
+    static func all(_ sql: String, arguments: StatementArguments = [], _ db: Database) throws -> [String: Int] {
+        try Row.fetchAll(db, sql: sql, arguments: arguments).reduce(into: [:]) { places, row in
+            places[String.fromDatabaseValue(row[0]) ?? ""] = place(row[1])
+        }
+    }
+
     /// Returns the position at the end of a list.
     ///
     /// - Parameter current: The positions of the list's rows, as ``place(_:)`` returns them.

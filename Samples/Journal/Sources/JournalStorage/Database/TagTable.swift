@@ -17,7 +17,7 @@ enum TagTable {
     /// Replaces the list of tags, and writes only the rows that differ.
     static func replace(with tags: [Tag], _ db: Database) throws {
         let kept = Set(tags.map(\.id.text))
-        let places = try places(db)
+        let places = try Positions.all("SELECT id, position FROM tag", db)
         for id in places.keys where !kept.contains(id) {
             try db.execute(sql: "DELETE FROM tag WHERE id = ?", arguments: [id])
         }
@@ -28,14 +28,8 @@ enum TagTable {
 
     /// Adds a tag at the end, or changes it at its present position.
     static func add(_ tag: Tag, _ db: Database) throws {
-        let places = try places(db)
+        let places = try Positions.all("SELECT id, position FROM tag", db)
         try put(tag, at: places[tag.id.text] ?? Positions.next(after: places.values), db)
-    }
-
-    private static func places(_ db: Database) throws -> [String: Int] {
-        try Row.fetchAll(db, sql: "SELECT id, position FROM tag").reduce(into: [:]) { places, row in
-            places[String.fromDatabaseValue(row[0]) ?? ""] = Positions.place(row[1])
-        }
     }
 
     private static func put(_ tag: Tag, at position: Int, _ db: Database) throws {
