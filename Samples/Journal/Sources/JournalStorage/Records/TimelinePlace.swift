@@ -19,4 +19,16 @@ public struct TimelinePlace: Hashable, Sendable {
 
     /// Creates the place of a record.
     public init(of record: TimeRecord) { self.init(start: record.start, id: record.id) }
+
+    /// Reads the text of a link. Nil for any other text.
+    package init?(_ text: String) {
+        let fields = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard fields.count == 2, let milliseconds = Int64(fields[0]), milliseconds.magnitude < 1 << 48,
+            let id = UUID(uuidString: String(fields[1]))
+        else { return nil }
+        self.init(start: Date(timeIntervalSince1970: Double(milliseconds) / 1_000), id: id)
+    }
+
+    /// The text of a link: `{milliseconds since 1970}.{record-id}`.
+    package var text: String { "\(start.millisecondsSince1970).\(id.text)" }
 }

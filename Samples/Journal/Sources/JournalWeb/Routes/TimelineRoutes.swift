@@ -28,7 +28,7 @@ struct TimelineRoutes: Sendable {
         let isNew = try await parts.journal.loadRecords(before: nil, limit: 1).isEmpty
         let view = TodayView(
             day: DayView(name: name, total: "\(Words.duration(total)) in all", records: shown), running: running,
-            older: page.count < ended.count ? page.last.map(Place.text) : nil, isNew: isNew,
+            older: page.count < ended.count ? page.last.map { TimelinePlace(of: $0).text } : nil, isNew: isNew,
             welcome: WelcomeView(parts.options),
             limit: parts.options.maxPictureByteCount,
             tags: try await parts.journal.loadTags().map { TagView($0, isChosen: false) })
@@ -36,7 +36,11 @@ struct TimelineRoutes: Sendable {
     }
 
     @Sendable func timeline(_ request: Request, context: JournalContext) async throws -> Response {
-        let place = try Place.read(request)
+        let fields = request.fields
+        let place = TimelinePlace(fields["before"])
+        guard place != nil || !fields.has("before") else {
+            throw WebError(.badRequest, message: "This link is not a valid place of the timeline.")
+        }
         let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize)
         let now = Date()
         let views = Dictionary(
@@ -57,25 +61,8 @@ struct TimelineRoutes: Sendable {
                 records: records.compactMap { views[$0.id.text] })
         }
         let view = TimelineView(
-            days: shown, older: records.count == Self.pageSize ? records.last.map(Place.text) : nil)
+            days: shown, older: records.count == Self.pageSize ? records.last.map { TimelinePlace(of: $0).text } : nil)
         return try await parts.page(
             "timeline", title: "Timeline", at: "/timeline", context: context, isLive: place == nil, content: view)
-    }
-}
-
-/// A place of the timeline in a link: `{milliseconds since 1970}.{record-id}`.
-enum Place {
-    /// - Throws: ``WebError/Code/badRequest``.
-    static func read(_ request: Request) throws(WebError) -> TimelinePlace? {
-        guard request.fields.has("before") else { return nil }
-        let fields = request.fields["before"].split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 2, let milliseconds = Int64(fields[0]), milliseconds.magnitude < 1 << 48,
-            let id = UUID(uuidString: String(fields[1]))
-        else { throw WebError(.badRequest, message: "This link is not a valid place of the timeline.") }
-        return TimelinePlace(start: Date(timeIntervalSince1970: Double(milliseconds) / 1_000), id: id)
-    }
-
-    static func text(_ record: TimeRecord) -> String {
-        "\(Int64((record.start.timeIntervalSince1970 * 1_000).rounded())).\(record.id.text)"
     }
 }
