@@ -4,14 +4,4 @@ public struct DamagedRecord: Hashable, Sendable {
     public let name: String
     /// A sentence for the person who repairs the item.
     public let reason: String
-
-    /// Creates a finding. Tests and previews use this as well.
-    ///
-    /// - Parameters:
-    ///   - name: The damaged item.
-    ///   - reason: A sentence for the person who repairs the item.
-    public init(name: String, reason: String) {
-        self.name = name
-        self.reason = reason
-    }
 }
