@@ -1,4 +1,5 @@
 import LFSSettings
+import LFSSync
 import Logging
 import ServiceLifecycle
 
@@ -10,7 +11,7 @@ struct AccountRecorder: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { [self] in
-            let changes = sync.changes()
+            let changes = sync.state.changes()
             await record()
             for await _ in changes { await record() }
         }
@@ -18,7 +19,8 @@ struct AccountRecorder: Service {
 
     private func record() async {
         do {
-            guard let user = try await sync.ownAccount(), try await settings.getIfPresent(.accountUser) != user else {
+            guard let user = try await sync.client.ownAccount(), try await settings.getIfPresent(.accountUser) != user
+            else {
                 return
             }
             try await settings.set(user, for: .accountUser)

@@ -27,7 +27,7 @@ public final class FolderBackup: Service {
     private let interval: Duration
     private let logger: Logger
     private let gate: UploadGate
-    private let watched = Watched(State())
+    let state = Watched(State())
     private let (requests, asked) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
 
     /// Creates a backup that has not started.
@@ -70,11 +70,6 @@ public final class FolderBackup: Service {
     /// - Throws: `SettingsError`, `LFSError`.
     @discardableResult public func look() async throws -> String? { try await gate.look() }
 
-    var state: State { watched.value }
-
-    /// Returns a stream with a value after each change of the state, until its consumer ends.
-    func changes() -> AsyncStream<Void> { watched.changes() }
-
     /// Requests a run.
     func request() { asked.yield(true) }
 
@@ -106,7 +101,7 @@ public final class FolderBackup: Service {
 
     /// Backs up all folders once.
     func backUp() async {
-        watched.change { $0.isRunning = true }
+        state.change { $0.isRunning = true }
         var (report, trouble): (BackupReport?, String?)
         var whole: Set<BackupGroup.ID> = []
         do {
@@ -137,7 +132,7 @@ public final class FolderBackup: Service {
             trouble = "\(error)"
         }
         if let trouble { logger.warning("Folders could not be backed up.", metadata: ["reason": "\(trouble)"]) }
-        watched.change { [report, trouble] in $0 = State(isRunning: false, report: report, trouble: trouble) }
+        state.change { [report, trouble] in $0 = State(isRunning: false, report: report, trouble: trouble) }
         await note(whole)
     }
 

@@ -69,7 +69,7 @@ final class LiveFeed: Sendable {
                     continuation.yield(.line(line, time: times.seconds(line.date)))
                 }
             }
-            for states in [sync?.changes(), backup?.changes(), rounds?.last.changes()].compactMap(\.self) {
+            for states in [sync?.state.changes(), backup?.state.changes(), rounds?.last.changes()].compactMap(\.self) {
                 group.addTask {
                     for await _ in states { continuation.yield(.changed) }
                 }

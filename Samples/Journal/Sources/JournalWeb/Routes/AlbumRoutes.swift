@@ -4,6 +4,7 @@ import Hummingbird
 import JournalStorage
 import LFS
 import LFSSettings
+import LFSSync
 
 /// The routes that create, show, fill, change and delete albums.
 struct AlbumRoutes: Sendable {
@@ -170,6 +171,6 @@ extension WebParts {
         guard let album = try await journal.loadAlbum(id) else { throw WebError.noSuchPage }
         return KnownAlbum(
             album: album, isForeign: try await journal.isShared(album: id),
-            members: try await journal.loadMembers(ofAlbum: id), account: try await sync?.ownAccount())
+            members: try await journal.loadMembers(ofAlbum: id), account: try await sync?.client.ownAccount())
     }
 }

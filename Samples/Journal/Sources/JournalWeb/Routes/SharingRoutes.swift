@@ -28,7 +28,7 @@ struct SharingRoutes: Sendable {
         }
         let account: String?
         do {
-            account = try await sync.account(named: name)
+            account = try await sync.client.account(named: name)
         } catch let error as SyncError {
             throw WebError(.noServer, message: "The album is not shared. \(error.message)")
         }
@@ -44,7 +44,7 @@ struct SharingRoutes: Sendable {
 
     /// Leaves an album whose row cannot be read, and which therefore has no page.
     @Sendable func leave(_ form: Form, context: JournalContext) async throws -> String {
-        guard let account = try await parts.sync?.ownAccount() else {
+        guard let account = try await parts.sync?.client.ownAccount() else {
             throw WebError(.badRequest, message: "Start this journal with --sync to leave an album.")
         }
         do {

@@ -50,7 +50,7 @@ struct WebParts: Sendable {
             classes: try await appearance().classes, template: template, title: title,
             token: sessions.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
-            outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state) } ?? "" : "", isLive: isLive,
+            outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state.value) } ?? "" : "", isLive: isLive,
             isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }

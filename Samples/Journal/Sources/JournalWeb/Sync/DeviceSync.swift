@@ -32,10 +32,10 @@ public final class DeviceSync: Service {
 
     /// The address of the server, as pages show it.
     let serverName: String
-    private let client: SyncClient
+    let client: SyncClient
     private let logger: Logger
     private let retryDelay: Duration
-    private let watched = Watched(State())
+    let state = Watched(State())
 
     /// Opens the synchronization without network access.
     ///
@@ -70,7 +70,7 @@ public final class DeviceSync: Service {
     private func share() async {
         do {
             try await client.run { [self] _ in
-                watched.change { ($0.wholeAt, $0.trouble) = (Date(), nil) }
+                state.change { ($0.wholeAt, $0.trouble) = (Date(), nil) }
             } onOutage: { [self] error in
                 note(.away(error.message))
             }
@@ -84,22 +84,7 @@ public final class DeviceSync: Service {
     }
 
     private func note(_ trouble: Trouble) {
-        guard watched.change({ $0.trouble = trouble }) else { return }
+        guard state.change({ $0.trouble = trouble }) else { return }
         logger.notice("The journal does not sync with other devices now.", metadata: ["reason": "\(trouble)"])
     }
-
-    // MARK: What pages ask
-
-    var state: State { watched.value }
-
-    /// Returns the id of the account with a name. Nil if it does not exist.
-    ///
-    /// - Throws: `SyncError`.
-    func account(named name: String) async throws -> String? { try await client.account(named: name) }
-
-    /// Returns the id of the account that the journal belongs to. Nil before the server has sent it.
-    func ownAccount() async throws -> String? { try await client.ownAccount() }
-
-    /// Returns a stream with a value after each change of the state, until its consumer ends.
-    func changes() -> AsyncStream<Void> { watched.changes() }
 }

@@ -41,7 +41,7 @@ struct BackupView: Sendable {
                 title: group.title, path: group.id, mode: group.mode == .include ? "included" : "excluded",
                 last: group.lastBackup.map { " (last backup \(times.day($0)) \(times.clock($0)))" } ?? "")
         }
-        let now = backup.state
+        let now = backup.state.value
         trouble = now.trouble
         if now.isRunning {
             state = "A backup is running."

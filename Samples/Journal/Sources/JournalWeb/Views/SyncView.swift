@@ -18,7 +18,7 @@ struct SyncView: Sendable {
     let trouble: String?
 
     init(_ sync: DeviceSync, report: SyncReport, problems: [SyncProblem], times: LocalTime) {
-        let state = sync.state
+        let state = sync.state.value
         server = sync.serverName
         whole =
             state.wholeAt.map { "\(times.day($0)) \(times.clock($0))" } ?? "none since the journal was started"

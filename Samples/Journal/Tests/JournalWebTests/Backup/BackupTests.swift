@@ -81,7 +81,7 @@ struct BackupTests {
             #expect(try await list(camera, mode: "include", web: web).status == 303)
             #expect(try await list(camera.appending(path: "private"), mode: "exclude", web: web).status == 303)
             await backup.backUp()
-            #expect(backup.state.trouble == nil && backup.state.report?.failed == 0)
+            #expect(backup.state.value.trouble == nil && backup.state.value.report?.failed == 0)
             let records = try await web.journal.loadAllRecords().sorted { $0.start < $1.start }
             #expect(records.map(\.images.count) == [2, 1] && records.allSatisfy { $0.comment == "Pictures of camera" })
             #expect(records.map { Int($0.start.timeIntervalSince1970) } == [1_770_086_400, 1_770_172_800])
@@ -90,7 +90,7 @@ struct BackupTests {
             #expect(page.contains("3 new pictures") && page.contains("included (last ") && page.contains("excluded"))
             // A second run changes nothing.
             await backup.backUp()
-            #expect(backup.state.report?.attached == 0 && backup.state.report?.unchanged == 4)
+            #expect(backup.state.value.report?.attached == 0 && backup.state.value.report?.unchanged == 4)
             let again = try await web.journal.loadAllRecords().sorted { $0.start < $1.start }
             #expect(again.map(\.id) == records.map(\.id) && again.map(\.images) == records.map(\.images))
         }
@@ -136,7 +136,9 @@ struct BackupTests {
             try write(WebSubject.picture(seed: 21), url: camera.appending(path: "\(name).png"), day: 5)
             try write(WebSubject.picture(seed: 22), url: camera.appending(path: "9.png"), day: 1)
             await backup.backUp()
-            #expect(backup.state.report?.declined == 1 && backup.state.report?.attached == 2, "\(backup.state)")
+            #expect(
+                backup.state.value.report?.declined == 1 && backup.state.value.report?.attached == 2,
+                "\(backup.state.value)")
             let after = try await web.journal.loadRecord(made.id)
             var bytes: Set<Data> = []
             for image in after.images { bytes.insert(try await web.journal.loadImage(filename: image, for: after)) }
@@ -162,7 +164,7 @@ struct BackupTests {
             try await web.settings.set(Duration.seconds(3_600), for: .backupDelay)
             try write(WebSubject.picture(seed: 2), url: file, day: 5)
             await backup.backUp()
-            #expect(backup.state.report?.attached == 1, "\(backup.state)")
+            #expect(backup.state.value.report?.attached == 1, "\(backup.state.value)")
             _ = try await web.journal.lfs.waitForDeletions()
             #expect(storage.keys == old)
             let record = try #require(try await web.journal.loadAllRecords().first)
@@ -211,7 +213,7 @@ struct BackupTests {
             try await web.journal.trashImage(file.id, for: record)
             try write(WebSubject.picture(seed: 1), url: camera.appending(path: "b.png"))
             await backup.backUp()
-            #expect(backup.state.report?.failed == 0, "\(backup.state)")
+            #expect(backup.state.value.report?.failed == 0, "\(backup.state.value)")
             #expect(try await web.journal.loadRecord(record.id).images.isEmpty)
             #expect(try await web.journal.loadDeletedImages(limit: 10).count == 1)
         }
@@ -249,7 +251,7 @@ struct BackupTests {
                 for: .backupGroups)
             try write(WebSubject.picture(seed: 8), url: photos.appending(path: "b.png"))
             await backup.backUp()
-            #expect(backup.state.report == nil && backup.state.trouble != nil)
+            #expect(backup.state.value.report == nil && backup.state.value.trouble != nil)
             #expect(try await web.journal.loadAllRecords().isEmpty)
         }
     }
@@ -266,7 +268,7 @@ struct BackupTests {
             // From this message on, every change is sent.
             guard case .storage? = await messages.next() else { throw CancellationError() }
             await backup.backUp()
-            #expect(backup.state.trouble != nil)
+            #expect(backup.state.value.trouble != nil)
             var isTold = false
             if case .changed? = await messages.next() { isTold = true }
             #expect(isTold)

@@ -175,10 +175,10 @@ struct RemovalTests {
         let logger = Logger(label: "test") { _ in LogBook() }
         let sync = try #require(
             try await SyncArguments.parse([]).open(journal, settings: settings, logger: logger))
-        let changes = sync.changes()
+        let changes = sync.state.changes()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await sync.run() }
-            for await _ in changes where sync.state.wholeAt != nil { break }
+            for await _ in changes where sync.state.value.wholeAt != nil { break }
             try Task.checkCancellation()
             group.cancelAll()
         }
