@@ -30,7 +30,7 @@ final class FileHistory: Service {
     static let maxRecent = 100
 
     private let events: AsyncStream<LFSEvent>
-    let times: LocalTime
+    private let times: LocalTime
     private let state = Mutex(State())
 
     init(_ events: AsyncStream<LFSEvent>, times: LocalTime) {
@@ -64,8 +64,8 @@ final class FileHistory: Service {
         state.withLock { $0.totals.freed.add(byteCount) }
         add(
             HistoryLine(
-                "freed", file: id, at: Date(),
-                sentence: "The local copy with \(Words.bytes(byteCount)) was freed. The object stays on the storage.",
+                "freed", file: id, at: times.seconds(Date()),
+                text: "The local copy with \(Words.bytes(byteCount)) was freed. The object stays on the storage.",
                 badge: .remote(isHere: false), stage: .freed))
     }
 
@@ -123,7 +123,7 @@ final class FileHistory: Service {
         if line.isProgress {
             // Several transfers report their progress in turn.
             let index = lines.suffix(20).lastIndex { $0.file == line.file }
-            if let index, lines[index].name == line.name { lines.remove(at: index) }
+            if let index, lines[index].event == line.event { lines.remove(at: index) }
         }
         lines.append(line)
         if lines.count > limit { lines.removeFirst() }

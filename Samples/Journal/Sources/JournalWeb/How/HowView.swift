@@ -5,7 +5,7 @@ import LFS
 /// The page "How it works".
 struct HowView: Sendable {
     let stages: [FlowStage]
-    let lines: [FlowLine]
+    let lines: [HistoryLine]
     /// The id of the file whose rows are shown. Nil for none.
     let chosen: String?
     let rows: [TableRow]
@@ -29,7 +29,7 @@ struct HowView: Sendable {
     private static let maxWaiting = 5
 
     init(
-        stages: [FlowStage], files: [FlowFile], lines: [FlowLine], chosen: String?, rows: [TableRow],
+        stages: [FlowStage], files: [FlowFile], lines: [HistoryLine], chosen: String?, rows: [TableRow],
         faults: [FlowFault],
         conditions: QueueConditions, isEmpty: Bool, options: WebOptions, round: RoundCheck.Round?
     ) {
@@ -105,15 +105,20 @@ struct FlowStage: Sendable {
     /// The largest number of files that are shown in a stage.
     private static let maxChips = 9
 
-    static func all(files: [FlowFile], counts: FlowCounts) -> [FlowStage] {
+    static func all(
+        files: [FlowFile], store: StoreCounts, transfers: [FileID: FileTransfer], fetched: FileAmount
+    ) -> [FlowStage] {
+        let uploads = transfers.values.filter { $0.direction == .upload }.map(\.progress.bytesTransferred)
+        let uploading = FileAmount(files: uploads.count, byteCount: uploads.reduce(0, &+))
+        let freed = store.remote.subtracting(store.copies.subtracting(store.unproven))
         let stages: [(id: String, name: String, text: String, amount: FileAmount, holds: Bool)] = [
-            ("staging", "Staging", "The bytes are on the disk. The row is not committed yet.", counts.staging, false),
-            ("folder", ".lfs folder", "The row is committed. The local copies are here.", counts.copies, false),
-            ("queue", "Queue", "The job is a row of the database. It survives a crash.", counts.queued, true),
-            ("uploading", "Uploading", "The bytes are on their way. Small files pass at once.", counts.uploading, true),
-            ("remote", "Remote", "The storage confirmed the checksum.", counts.remote, true),
-            ("freed", "Freed", "Only the storage has the bytes.", counts.freed, true),
-            ("fetched", "Fetched back", "The file was needed, and LFS downloaded it.", counts.fetched, true),
+            ("staging", "Staging", "The bytes are on the disk. The row is not committed yet.", store.staging, false),
+            ("folder", ".lfs folder", "The row is committed. The local copies are here.", store.copies, false),
+            ("queue", "Queue", "The job is a row of the database. It survives a crash.", store.queued, true),
+            ("uploading", "Uploading", "The bytes are on their way. Small files pass at once.", uploading, true),
+            ("remote", "Remote", "The storage confirmed the checksum.", store.remote, true),
+            ("freed", "Freed", "Only the storage has the bytes.", freed, true),
+            ("fetched", "Fetched back", "The file was needed, and LFS downloaded it.", fetched, true),
         ]
         return stages.enumerated().map { index, stage in
             FlowStage(
@@ -123,22 +128,6 @@ struct FlowStage: Sendable {
                 hasChips: stage.holds,
                 isBusy: stage.amount.files > 0 && ["staging", "queue", "uploading"].contains(stage.id))
         }
-    }
-}
-
-/// A line of the list of events.
-struct FlowLine: Sendable {
-    let time: String
-    let event: String
-    let text: String
-    /// The id of the file. Nil for an event of the whole storage.
-    let file: String?
-
-    init(_ line: HistoryLine, times: LocalTime) {
-        time = times.seconds(line.date)
-        event = line.name
-        text = line.sentence
-        file = line.file.map { "\($0)" }
     }
 }
 

@@ -4,18 +4,6 @@ import LFS
 
 /// The knowledge about one file: the content of its page, and the reply in JSON.
 struct FileReport: Encodable, Sendable {
-    struct Line: Encodable, Sendable {
-        let time: String
-        let event: String
-        let text: String
-
-        init(_ line: HistoryLine, times: LocalTime) {
-            time = times.seconds(line.date)
-            event = line.name
-            text = line.sentence
-        }
-    }
-
     let id: String
     let name: String
     /// The state in one word, and in a few words.
@@ -42,7 +30,8 @@ struct FileReport: Encodable, Sendable {
     let size: String
     let sha256: String
     let createdAt: String
-    let timeline: [Line]
+    /// The events since the start, the newest first.
+    let timeline: [HistoryLine]
     let rows: [TableRow]
 
     init(
@@ -71,7 +60,7 @@ struct FileReport: Encodable, Sendable {
         size = Words.bytes(file.byteCount)
         sha256 = file.sha256
         createdAt = times.text(file.createdAt)
-        timeline = lines.reversed().map { Line($0, times: times) }
+        timeline = lines.reversed()
         self.rows = rows
     }
 }

@@ -64,10 +64,8 @@ final class LiveFeed: Sendable {
                 }
                 continuation.finish()
             }
-            group.addTask { [times = history.times] in
-                for await line in lines {
-                    continuation.yield(.line(line, time: times.seconds(line.date)))
-                }
+            group.addTask {
+                for await line in lines { continuation.yield(.line(line)) }
             }
             for states in [sync?.state.changes(), backup?.state.changes(), rounds?.last.changes()].compactMap(\.self) {
                 group.addTask {

@@ -3,8 +3,8 @@ import LFS
 
 /// A message to open pages: an event of `text/event-stream` (https://html.spec.whatwg.org/#server-sent-events).
 enum LiveMessage: Sendable {
-    /// An event of a file or of the whole storage, with the time at which it happened.
-    case line(HistoryLine, time: String)
+    /// An event of a file or of the whole storage.
+    case line(HistoryLine)
     /// The reason why the storage is unavailable. Nil when it is available.
     case storage(String?)
     /// The journal has changed: pages load their contents again.
@@ -15,15 +15,15 @@ enum LiveMessage: Sendable {
     /// The message in the format of the stream.
     var text: String {
         switch self {
-        case .line(let line, let time): "event: file\ndata: \(Self.json(Self.values(line, time: time)))\n\n"
+        case .line(let line): "event: file\ndata: \(Self.json(Self.values(line)))\n\n"
         case .storage(let reason): "event: storage\ndata: \(Self.json(["reason": reason ?? ""]))\n\n"
         case .changed: "event: changed\ndata: {}\n\n"
         case .alive: ": alive\n\n"
         }
     }
 
-    private static func values(_ line: HistoryLine, time: String) -> [String: String] {
-        var values = ["name": line.name, "line": line.sentence, "time": time]
+    private static func values(_ line: HistoryLine) -> [String: String] {
+        var values = ["name": line.event, "line": line.text, "time": line.time]
         if let file = line.file { values["file"] = "\(file)" }
         if let stage = line.stage { values["stage"] = stage.rawValue }
         guard let badge = line.badge else { return values }

@@ -24,16 +24,15 @@ struct HowRoutes: Sendable {
         let badges = try await parts.badges(of: newest)
         let chosen = request.fields.has("file") ? try request.fields.file() : nil
         let rows = try await parts.journal.database.read { db in try chosen.map { try TableRow.all(of: $0, db) } }
-        let counts = FlowCounts(
-            try await parts.counter.counts(), transfers: parts.history.transfers(), totals: parts.history.totals())
         let files = newest.map { image in
             FlowFile(
                 image, badge: badges.badge(image), isChosen: image.file.id == chosen,
-                last: parts.history.lines(of: image.file.id).last?.name)
+                last: parts.history.lines(of: image.file.id).last?.event)
         }
         let content = HowView(
-            stages: FlowStage.all(files: files, counts: counts), files: files,
-            lines: parts.history.recent(20).map { FlowLine($0, times: parts.times) },
+            stages: FlowStage.all(
+                files: files, store: try await parts.counter.counts(), transfers: parts.history.transfers(),
+                fetched: parts.history.totals().fetched), files: files, lines: parts.history.recent(20),
             chosen: chosen.map { "\($0)" }, rows: rows ?? [], faults: faults(), conditions: badges.conditions,
             isEmpty: newest.isEmpty, options: parts.options,
             round: parts.rounds?.last.value)

@@ -86,7 +86,7 @@ struct InspectorRoutes: Sendable {
     }
 
     private func note(_ name: String, of image: StoredImage, sentence: String) {
-        parts.history.add(HistoryLine(name, file: image.file.id, at: Date(), sentence: sentence))
+        parts.history.add(HistoryLine(name, file: image.file.id, at: parts.times.seconds(Date()), text: sentence))
     }
 
     private func act(

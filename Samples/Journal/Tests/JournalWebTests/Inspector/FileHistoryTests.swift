@@ -30,8 +30,8 @@ struct FileHistoryTests {
             .downloaded(id, byteCount: 100),
         ])
         let lines = history.lines(of: id)
-        #expect(lines.map(\.name) == ["queued", "progress", "uploaded", "downloading", "downloaded"])
-        #expect(lines[1].sentence == "60 % are uploaded." && lines[1].badge?.text == "uploading 60 %")
+        #expect(lines.map(\.event) == ["queued", "progress", "uploaded", "downloading", "downloaded"])
+        #expect(lines[1].text == "60 % are uploaded." && lines[1].badge?.text == "uploading 60 %")
         #expect(history.totals().uploaded.byteCount == 100 && history.totals().fetched.files == 1)
         #expect(history.transfers().isEmpty)
     }
@@ -45,7 +45,7 @@ struct FileHistoryTests {
         }
         let history = try await history(events)
         #expect(history.recent(100).map(\.file) == [second, first])
-        #expect(history.lines(of: first).map(\.sentence) == ["20 % are uploaded."])
+        #expect(history.lines(of: first).map(\.text) == ["20 % are uploaded."])
         #expect(history.transfers().count == 2)
     }
 
@@ -55,7 +55,7 @@ struct FileHistoryTests {
         let failure = UploadFailure(fileID: id, code: .serverError, reason: "It failed.")
         let history = try await history([.failed(id, failure, nextAttempt: .seconds(12))])
         let line = try #require(history.lines(of: id).first)
-        #expect(line.badge?.state == "retrying" && line.sentence.contains("LFS tries again at"))
+        #expect(line.badge?.state == "retrying" && line.text.contains("LFS tries again at"))
     }
 
     @Test("An event of the whole storage belongs to no file")
@@ -63,7 +63,7 @@ struct FileHistoryTests {
         let outage = StorageOutage(code: .unreachable, reason: "No route.", since: Date())
         let history = try await history([.outage(outage), .outage(nil)])
         #expect(history.recent(10).map(\.file) == [nil, nil])
-        #expect(history.recent(10).last?.sentence.contains("No route.") == true)
+        #expect(history.recent(10).last?.text.contains("No route.") == true)
     }
 
     @Test("The history has a bounded number of files and lines")
@@ -74,7 +74,7 @@ struct FileHistoryTests {
             (0..<200).map { _ in .queued(id) } + [.queued(id)] + others.dropLast())
         #expect(history.lines(of: id).count == FileHistory.maxLinesOfFile)
         #expect(history.recent(1_000).count == FileHistory.maxRecent)
-        history.add(HistoryLine("retried", file: try .sample(), at: Date(), sentence: ""))
+        history.add(HistoryLine("retried", file: try .sample(), at: "10:00:00", text: ""))
         #expect(history.lines(of: id).isEmpty)
     }
 }
