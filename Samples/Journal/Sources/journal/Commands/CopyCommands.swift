@@ -11,35 +11,33 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "The folder of the journal, which contains tags.json and the records.")
     var source: String
 
-    @OptionGroup var target: TargetOptions
+    @OptionGroup var target: JournalOptions
 
     func run() async throws {
-        let source = JournalSession.folder(source)
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: self.source, isDirectory: &isFolder), isFolder.boolValue else {
-            throw ValidationError("There is no folder \(self.source).")
+        guard FileManager.default.fileExists(atPath: source, isDirectory: &isFolder), isFolder.boolValue else {
+            throw ValidationError("There is no folder \(source).")
         }
-        try await target.open().use { try await Copying.run(from: source.service, to: $0) }
+        try await target.use { try await Copying.run(from: LocalFileStorageService(path: source), to: $0) }
     }
 }
 
-/// The command that exports the journal of a database into a folder.
+/// The command that exports a journal into a folder.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Exports the journal of a database into a folder.",
+        commandName: "export", abstract: "Exports the journal of a database or another folder into a folder.",
         discussion: "Records and pictures that are only in the folder stay there.")
 
     @Argument(help: "The folder. It is created if it is missing.")
     var target: String
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var source: JournalOptions
 
     func run() async throws {
-        guard FileManager.default.fileExists(atPath: database.database) else {
-            throw ValidationError("There is no database \(database.database).")
+        if let database = source.database, !FileManager.default.fileExists(atPath: database) {
+            throw ValidationError("There is no database \(database).")
         }
-        let target = JournalSession.folder(target)
-        try await database.open().use { try await Copying.run(from: $0, to: target.service) }
+        try await source.use { try await Copying.run(from: $0, to: LocalFileStorageService(path: target)) }
     }
 }
 

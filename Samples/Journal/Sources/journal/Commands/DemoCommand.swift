@@ -25,7 +25,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The seed of the records and pictures.")
     var seed: UInt64 = 1
 
-    @OptionGroup var target: TargetOptions
+    @OptionGroup var target: JournalOptions
 
     func validate() throws {
         guard (0...100_000).contains(records), (0...100_000).contains(pictures) else {
@@ -44,7 +44,7 @@ struct DemoCommand: AsyncParsableCommand {
     func run(wrapping wrap: (any RemoteStorage) -> any RemoteStorage) async throws {
         let demo = DemoJournal(records: records, pictures: pictures, seed: seed, until: Date(), timeZone: .current)
         let waits = wait
-        try await target.open(uploads: uploads, wrapping: wrap).use { journal in
+        try await target.use(uploads: uploads, wrapping: wrap) { journal in
             try await demo.fill(journal)
             guard waits, let database = journal as? DatabaseStorageService else { return }
             let summary = try await database.lfs.waitForUploads()

@@ -40,7 +40,7 @@ struct ServedJournal: ParsableArguments {
     /// items are reported, and stay in the folder.
     func mirror(_ database: DatabaseStorageService) async throws -> FolderMirror? {
         guard let folder else { return nil }
-        let files = LocalFileStorageService(folder: URL(filePath: folder, directoryHint: .isDirectory))
+        let files = LocalFileStorageService(path: folder)
         let mirror = FolderMirror(files, database: database)
         Console.tell(try await mirror.take().damaged)
         return mirror
