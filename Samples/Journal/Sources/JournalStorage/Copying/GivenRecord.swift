@@ -1,4 +1,3 @@
-import Foundation
 import LFS
 
 /// A record with the files of its pictures, which distinguish a replaced picture from the earlier one.

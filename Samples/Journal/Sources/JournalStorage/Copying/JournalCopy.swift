@@ -1,5 +1,3 @@
-import Foundation
-
 /// Copies a journal from one implementation to another: an import, an export or a backup.
 ///
 /// Tags, records and pictures are copied unchanged. A folder that is imported into a database and exported into an

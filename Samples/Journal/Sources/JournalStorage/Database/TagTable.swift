@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 
 /// A table of the tags in the order in which they were saved.

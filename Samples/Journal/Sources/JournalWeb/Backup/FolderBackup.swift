@@ -1,6 +1,5 @@
 public import Foundation
 public import JournalStorage
-import LFS
 public import LFSBackup
 public import LFSSettings
 public import Logging

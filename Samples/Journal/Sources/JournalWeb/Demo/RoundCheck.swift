@@ -1,4 +1,3 @@
-import Foundation
 import LFS
 import Logging
 import ServiceLifecycle

@@ -1,5 +1,4 @@
 import Foundation
-import LFS
 
 /// A message to open pages: an event of `text/event-stream` (https://html.spec.whatwg.org/#server-sent-events).
 enum LiveMessage: Sendable {

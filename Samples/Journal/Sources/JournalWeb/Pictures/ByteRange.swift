@@ -1,5 +1,3 @@
-import Foundation
-
 /// The range of a file that a request asks for: RFC 9110, section 14.
 enum ByteRange: Equatable, Sendable {
     case whole

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import Hummingbird
 
 /// The body of a request as the bytes of a picture, limited in size and checked against the type in the request.

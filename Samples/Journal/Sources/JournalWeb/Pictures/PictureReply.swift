@@ -1,9 +1,6 @@
 import Foundation
-import HTTPTypes
 import Hummingbird
-import JournalStorage
 import LFS
-import NIOCore
 
 /// A reply with a picture, sent in chunks, completely or in part.
 struct PictureReply: Sendable {

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS

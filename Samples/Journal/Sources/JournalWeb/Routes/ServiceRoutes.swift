@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import HTTPTypes
 import Hummingbird
 import LFS
 import Logging

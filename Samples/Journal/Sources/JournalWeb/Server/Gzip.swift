@@ -1,7 +1,5 @@
 import CDeflate
-import HTTPTypes
 import Hummingbird
-import NIOCore
 
 /// The compression of replies in gzip format (RFC 1952).
 ///

@@ -7,8 +7,6 @@ import LFS
 public import LFSCache
 import LFSServer
 public import LFSSettings
-import Logging
-import NIOCore
 import NIOSSL
 public import ServiceLifecycle
 

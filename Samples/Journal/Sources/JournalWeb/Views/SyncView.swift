@@ -1,4 +1,3 @@
-import Foundation
 import LFSSync
 
 /// The state of the synchronization with the account's other devices.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import JournalStorage
 import JournalWeb
-import LFSSettings
 
 /// The command for the account of a journal on a sync server, and for the removal of its data from this device.
 struct AccountCommand: AsyncParsableCommand {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import JournalStorage
-import JournalWeb
 
 /// The options of the journal that is served: a database, or a folder with a working database in it.
 struct ServedJournal: ParsableArguments {
