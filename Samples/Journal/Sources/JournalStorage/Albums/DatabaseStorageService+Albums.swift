@@ -62,8 +62,6 @@ extension DatabaseStorageService {
     }
 
     /// Returns the assets of an owner by the time of their creation.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``, ``FileStorageError/decodingFailed(name:reason:)``.
     public func loadAssets(of ownerID: String) async throws -> [Asset] {
         try await read("The assets") { db in try AssetTable.all(of: ownerID, db) }
     }
@@ -71,8 +69,7 @@ extension DatabaseStorageService {
     /// Returns the assets of an owner that were created in a period, by the time of their creation.
     ///
     /// - Parameter period: The times of creation. The upper bound is not included.
-    /// - Throws: The errors of ``loadAssets(of:)``, and ``FileStorageError/encodingFailed(name:reason:)`` for a time
-    ///   that is not in the years 1 to 9999.
+    /// - Throws: ``FileStorageError/encodingFailed(name:reason:)`` for a time that is not in the years 1 to 9999.
     public func loadAssets(of ownerID: String, createdIn period: Range<Date>) async throws -> [Asset] {
         for date in [period.lowerBound, period.upperBound] {
             try Self.requireStorable("The period", date: date, texts: [])
@@ -81,22 +78,16 @@ extension DatabaseStorageService {
     }
 
     /// Returns the asset with the given remote id, or nil if no asset has it.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAsset(remoteID: String) async throws -> Asset? {
         try await read("asset") { db in try AssetTable.one(remoteID: remoteID, db) }
     }
 
     /// Returns the asset of an owner with the given id in the photo library of this device, or nil if no asset has it.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAsset(localID: String, ownerID: String) async throws -> Asset? {
         try await read("asset") { db in try AssetTable.one(localID: localID, owner: ownerID, db) }
     }
 
     /// Returns the asset of an owner whose bytes have the given checksum, or nil if no asset has it.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAsset(checksum: String, ownerID: String) async throws -> Asset? {
         try await read("asset") { db in try AssetTable.one(checksum: checksum, owner: ownerID, db) }
     }
@@ -114,7 +105,6 @@ extension DatabaseStorageService {
     /// are ignored.
     ///
     /// - Returns: The number of deleted assets.
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
     @discardableResult public func deleteAssets(remoteIDs: [String]) async throws -> Int {
         try await write("The assets") { db in try AssetTable.delete(remoteIDs: remoteIDs, db) }
     }
@@ -136,16 +126,12 @@ extension DatabaseStorageService {
     }
 
     /// Returns the albums of an owner by the time of their creation.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAlbums(of ownerID: String) async throws -> [Album] {
         try await loadAllAlbums(of: ownerID).albums
     }
 
     /// Returns the albums of an owner as ``loadAlbums(of:)`` does, and the albums that another account has shared and
     /// that cannot be read.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAllAlbums(of ownerID: String) async throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
         try await read("The albums") { db in try AlbumTable.all(of: ownerID, db) }
     }
@@ -160,23 +146,17 @@ extension DatabaseStorageService {
     }
 
     /// Returns the album with an id, including an album that another account shares, or nil if it does not exist.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAlbum(_ id: UUID) async throws -> Album? {
         try await read("album \(id.text)") { db in try AlbumTable.one(id, db) }
     }
 
     /// Returns the files of all pictures that an album shows, in its order. Files that another account has added are
     /// included, although they are not assets of this account.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadImages(inAlbum id: UUID) async throws -> [StoredImage] {
         try await read("album \(id.text)") { db in try AlbumLinkTable.images(in: id, db) }
     }
 
     /// Returns the first file of an album, or nil if the album is empty.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadCover(ofAlbum id: UUID) async throws -> FileData? {
         try await read("album \(id.text)") { db in try AlbumLinkTable.cover(of: id, db) }
     }
@@ -189,8 +169,6 @@ extension DatabaseStorageService {
     }
 
     /// Returns the assets of this account that an album shows, in its order.
-    ///
-    /// - Throws: The errors of ``loadAssets(of:)``.
     public func loadAssets(inAlbum id: UUID) async throws -> [Asset] {
         try await read("album \(id.text)") { db in try AlbumLinkTable.assets(in: id, db) }
     }

@@ -5,8 +5,6 @@ public import LFS
 extension DatabaseStorageService {
     /// Returns the pictures of an album that are assets of this account, and whether each is a favourite. Assets with
     /// damaged values are left out.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadFavorites(inAlbum id: UUID) async throws -> [FileData.ID: Bool] {
         try await read("album \(id.text)") { db in try AssetTable.marks(inAlbum: id, db) }
     }

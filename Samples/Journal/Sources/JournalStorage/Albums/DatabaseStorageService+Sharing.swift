@@ -5,8 +5,6 @@ import LFSSync
 /// Albums that several accounts see. The database only stores the members. The sync server enforces the permissions.
 extension DatabaseStorageService {
     /// Returns the members of an album by name.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``, ``FileStorageError/decodingFailed(name:reason:)``.
     public func loadMembers(ofAlbum id: UUID) async throws -> [AlbumMember] {
         try await read("album \(id.text)") { db in try AlbumMemberTable.all(of: id, db) }
     }
@@ -48,8 +46,6 @@ extension DatabaseStorageService {
     }
 
     /// Returns true if another account has shared an album with this one.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func isShared(album id: UUID) async throws -> Bool {
         try await read("album \(id.text)") { db in try SyncedTable.isForeign(id.text, in: "album", db) }
     }

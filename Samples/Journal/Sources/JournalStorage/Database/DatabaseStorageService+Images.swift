@@ -86,8 +86,6 @@ extension DatabaseStorageService {
     }
 
     /// Returns the file of a picture of any record, or nil if the file does not exist or is not a picture.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func imageFile(_ id: FileData.ID) async throws -> FileData? {
         try await read("\(id)") { db in
             guard try PictureTable.picture(of: id, db) != nil else { return nil }

@@ -8,7 +8,6 @@ extension DatabaseStorageService {
     /// - Parameters:
     ///   - place: The last record of the previous page. Nil for the newest page.
     ///   - limit: The maximum number of records.
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadRecords(before place: TimelinePlace?, limit: Int) async throws -> [TimeRecord] {
         try await read("The records") { db in
             try Self.contents(.page(before: place, limit: limit), db).records.reversed()
@@ -18,7 +17,6 @@ extension DatabaseStorageService {
     /// Returns the files of pictures of some records by the pictures' names, each with its upload if it has one.
     ///
     /// - Parameter limit: The maximum number of pictures of each record, its first ones. Nil for all.
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func storedImages(of records: [TimeRecord], limit: Int? = nil) async throws -> [String: StoredImage] {
         let ids = records.filter { !$0.images.isEmpty }.map(\.id)
         return try await read("The pictures") { db in
@@ -33,7 +31,6 @@ extension DatabaseStorageService {
     /// Returns the months with pictures, the newest first. A picture belongs to the month in which its record starts.
     ///
     /// - Parameter timeZone: The time zone that determines the months.
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadPictureMonths(in timeZone: TimeZone) async throws -> [PictureMonth] {
         let calendar = JournalDay.calendar(in: timeZone)
         return try await read("The pictures") { db in try PictureTable.months(calendar, db) }
@@ -44,7 +41,6 @@ extension DatabaseStorageService {
     /// - Parameters:
     ///   - count: The number of pictures that are skipped.
     ///   - limit: The maximum number of pictures.
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadPictures(
         from start: Date, to end: Date, skipping count: Int = 0, limit: Int
     ) async throws -> [TimelineImage] {
@@ -54,8 +50,6 @@ extension DatabaseStorageService {
     }
 
     /// Returns the pictures that match a search, the newest first.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadPictures(matching search: PictureSearch, limit: Int) async throws -> [TimelineImage] {
         try await read("The pictures") { db in try PictureTable.pictures(matching: search, limit: limit, db) }
     }

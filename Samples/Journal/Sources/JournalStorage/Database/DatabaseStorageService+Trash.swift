@@ -27,8 +27,6 @@ extension DatabaseStorageService {
     }
 
     /// Hides pictures of any records. Other files, and pictures that are already hidden, are left out.
-    ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func trashImages(_ files: [FileData.ID], at date: Date = Date()) async throws {
         try await write("The pictures") { db in
             for file in files { _ = try PictureTable.trash(file, at: date, db) }
@@ -36,8 +34,6 @@ extension DatabaseStorageService {
     }
 
     /// Returns the pictures that can be restored, the last deleted first.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     public func loadDeletedImages(limit: Int) async throws -> [DeletedImage] {
         try await read("The deleted pictures") { db in try PictureTable.trashed(limit, db) }
     }
@@ -53,8 +49,6 @@ extension DatabaseStorageService {
     }
 
     /// Deletes a picture finally that could be restored. Nothing happens if no deleted picture has the file.
-    ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func deleteTrashedImage(_ file: FileData.ID) async throws {
         _ = try await write("\(file)") { db in try PictureTable.empty(file, before: .distantPast, db) }
     }
@@ -64,8 +58,6 @@ extension DatabaseStorageService {
     ///
     /// One call counts as at most seven days since the last one, so that a clock that is wrong for a while deletes
     /// nothing.
-    ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func expireTrash(after days: Int, now: Date = Date()) async throws {
         try await write("The deleted pictures") { db in try PictureTable.expire(after: days, now: now, db) }
     }
@@ -73,7 +65,6 @@ extension DatabaseStorageService {
     /// Deletes all pictures finally that were deleted before a time.
     ///
     /// - Returns: The number of these pictures.
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
     @discardableResult public func emptyTrash(before date: Date) async throws -> Int {
         try await write("The deleted pictures") { db in try PictureTable.empty(nil, before: date, db) }
     }

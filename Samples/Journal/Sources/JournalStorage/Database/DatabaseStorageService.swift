@@ -11,7 +11,8 @@ public import LFS
 /// try await journal.close()
 /// ```
 ///
-/// The service has no state except the database and the manager, and no cache: every query uses an index.
+/// The service has no state except the database and the manager, and no cache: every query uses an index. The rules of
+/// ``FileStorageService`` for errors apply to all its calls.
 public final class DatabaseStorageService: StreamingFileStorageService {
     /// The database, which an app may observe. Only this service may change its tables.
     public let database: any DatabaseWriter

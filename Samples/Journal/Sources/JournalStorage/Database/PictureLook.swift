@@ -29,8 +29,6 @@ public struct PictureLook: Hashable, Sendable {
 
 extension DatabaseStorageService {
     /// Stores the look of a picture on this device. Nothing happens if the file was deleted.
-    ///
-    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func saveLook(_ look: PictureLook, of file: FileData.ID) async throws {
         try await write("\(file)") { db in
             // The picture may have been deleted since its thumbnail was begun.

@@ -11,12 +11,12 @@ public import Foundation
 ///   have just added them.
 /// - Records are sorted by their start, then by their id.
 /// - A damaged record is left out and is reported by ``StreamingFileStorageService/damagedRecords()``.
-/// - Errors are ``FileStorageError`` or `CancellationError`.
+/// - Errors are ``FileStorageError`` or `CancellationError`. A call that reads may throw
+///   ``FileStorageError/fileReadFailed(name:reason:)`` or ``FileStorageError/decodingFailed(name:reason:)``, and a call
+///   that writes ``FileStorageError/fileWriteFailed(name:reason:)``. The comment of a call names its other errors.
 /// - Calls may be made concurrently.
 public protocol FileStorageService: Sendable {
     /// Returns all tags in the order in which they were saved. An empty list if none have been saved.
-    ///
-    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)``, ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadTags() async throws -> [Tag]
 
     /// Replaces the list of tags. Records keep the ids of tags that are no longer listed.
@@ -27,18 +27,12 @@ public protocol FileStorageService: Sendable {
 
     /// Returns the records that have a part in the range `from ..< to`, as ``TimeRecord/overlaps(from:to:)`` defines
     /// it.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadRecords(from: Date, to: Date) async throws -> [TimeRecord]
 
     /// Returns the records without an end, whatever their start.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadRunningRecords() async throws -> [TimeRecord]
 
     /// Returns all records.
-    ///
-    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
     func loadAllRecords() async throws -> [TimeRecord]
 
     /// Stores a record. A record with the same id is replaced.
