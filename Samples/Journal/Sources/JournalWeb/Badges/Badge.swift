@@ -7,6 +7,9 @@ struct QueueConditions: Sendable {
     var outage: StorageOutage?
     var hold: UploadHold?
     var isPaused = false
+
+    /// The reason why the app holds all uploads. Nil if it does not.
+    var holdReason: String? { isPaused ? "Uploads are paused." : hold?.reason }
 }
 
 /// The values of a page from which the badges of its files are made.

@@ -12,7 +12,6 @@ struct HowView: Sendable {
     /// The reason why the storage is unavailable. A template would find `outage` in the page around this view.
     let outageReason: String?
     let holdReason: String?
-    let isCalm: Bool
     /// The files that are not on the storage yet, with the reason.
     let waiting: [FlowFile]
     let isEmpty: Bool
@@ -24,34 +23,8 @@ struct HowView: Sendable {
     /// The result of the last comparison of all bytes. Nil for none.
     let round: String?
 
-    /// The largest number of waiting files that are shown with their reasons.
-    private static let maxWaiting = 5
-
-    init(
-        stages: [FlowStage], files: [FlowFile], lines: [HistoryLine], chosen: String?, rows: [TableRow],
-        faults: [FlowFault],
-        conditions: QueueConditions, isEmpty: Bool, options: WebOptions, round: RoundCheck.Round?
-    ) {
-        self.stages = stages
-        self.lines = lines
-        self.chosen = chosen
-        self.rows = rows
-        self.faults = faults
-        outageReason = conditions.outage?.reason
-        holdReason = conditions.isPaused ? "Uploads are paused." : conditions.hold?.reason
-        waiting = Array(files.filter { $0.stage == .queue }.prefix(Self.maxWaiting))
-        isCalm = outageReason == nil && holdReason == nil && waiting.isEmpty
-        self.isEmpty = isEmpty
-        canFill = options.fillDemo != nil
-        canKill = options.killDemo != nil
-        restarts =
-            options.restarts == 0
-            ? nil
-            : "The process was killed \(Words.count(options.restarts, one: "time", more: "times")) and started again."
-        self.round = round.map(Self.text)
-    }
-
-    private static func text(_ round: RoundCheck.Round) -> String {
+    /// Returns the result of a comparison as sentences.
+    static func text(_ round: RoundCheck.Round) -> String {
         let copies = Words.count(round.copies, one: "local copy", more: "local copies")
         let objects = Words.count(round.objects, one: "object", more: "objects")
         let result =

@@ -33,36 +33,6 @@ struct FileReport: Encodable, Sendable {
     /// The events since the start, the newest first.
     let timeline: [HistoryLine]
     let rows: [TableRow]
-
-    init(
-        _ image: StoredImage, badge: Badge, isHere: Bool, conditions: QueueConditions, lines: [HistoryLine],
-        rows: [TableRow], times: LocalTime
-    ) {
-        let file = image.file
-        id = "\(file.id)"
-        name = file.name ?? "without a name"
-        state = badge.state
-        text = badge.text
-        reason = badge.reason
-        isOnThisDevice = isHere
-        isOnStorage = file.status == .remote
-        status = file.status.rawValue
-        attempts = image.upload?.attempts ?? 0
-        nextAttempt = image.upload?.nextAttempt.map { times.text($0) }
-        lastError = image.upload?.reason
-        hold = conditions.isPaused ? "Uploads are paused." : conditions.hold?.reason
-        outage = conditions.outage?.reason
-        key = file.key
-        url = file.url?.absoluteString
-        proof = file.proof?.rawValue
-        contentType = file.contentType
-        byteCount = file.byteCount
-        size = Words.bytes(file.byteCount)
-        sha256 = file.sha256
-        createdAt = times.text(file.createdAt)
-        timeline = lines.reversed()
-        self.rows = rows
-    }
 }
 
 /// The page of one file's state.

@@ -11,6 +11,8 @@ struct HowRoutes: Sendable {
 
     /// The number of files that the page shows, the newest first.
     static let maxFiles = 24
+    /// The largest number of waiting files that are shown with their reasons.
+    private static let maxWaiting = 5
 
     func add(to router: Router<JournalContext>) {
         router.get("/how", use: show)
@@ -29,13 +31,18 @@ struct HowRoutes: Sendable {
                 image, badge: badges.badge(image), isChosen: image.file.id == chosen,
                 last: parts.history.lines(of: image.file.id).last?.event)
         }
+        let stages = FlowStage.all(
+            files: files, store: try await parts.counter.counts(), transfers: parts.history.transfers(),
+            fetched: parts.history.totals().fetched)
+        let restarts = Words.count(parts.options.restarts, one: "time", more: "times")
         let content = HowView(
-            stages: FlowStage.all(
-                files: files, store: try await parts.counter.counts(), transfers: parts.history.transfers(),
-                fetched: parts.history.totals().fetched), files: files, lines: parts.history.recent(20),
-            chosen: chosen.map { "\($0)" }, rows: rows ?? [], faults: faults(), conditions: badges.conditions,
-            isEmpty: newest.isEmpty, options: parts.options,
-            round: parts.rounds?.last.value)
+            stages: stages, lines: parts.history.recent(20), chosen: chosen.map { "\($0)" }, rows: rows ?? [],
+            faults: faults(), outageReason: badges.conditions.outage?.reason,
+            holdReason: badges.conditions.holdReason,
+            waiting: Array(files.filter { $0.stage == .queue }.prefix(Self.maxWaiting)), isEmpty: newest.isEmpty,
+            canFill: parts.options.fillDemo != nil, canKill: parts.options.killDemo != nil,
+            restarts: parts.options.restarts == 0 ? nil : "The process was killed \(restarts) and started again.",
+            round: parts.rounds?.last.value.map(HowView.text))
         return try await parts.page("how", title: "How it works", at: "/how", context: context, content: content)
     }
 

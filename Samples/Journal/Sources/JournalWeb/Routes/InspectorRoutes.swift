@@ -22,10 +22,16 @@ struct InspectorRoutes: Sendable {
         let badges = try await parts.badges(of: [image])
         let badge = badges.badge(image)
         let rows = try await parts.journal.database.read { db in try TableRow.all(of: image.file.id, db) }
+        let (file, conditions, times) = (image.file, badges.conditions, parts.times)
         let report = FileReport(
-            image, badge: badge, isHere: badges.copies?.contains(image.file.id) == true,
-            conditions: badges.conditions, lines: parts.history.lines(of: image.file.id), rows: rows,
-            times: parts.times)
+            id: "\(file.id)", name: file.name ?? "without a name", state: badge.state, text: badge.text,
+            reason: badge.reason, isOnThisDevice: badges.copies?.contains(file.id) == true,
+            isOnStorage: file.status == .remote, status: file.status.rawValue,
+            attempts: image.upload?.attempts ?? 0, nextAttempt: image.upload?.nextAttempt.map(times.text),
+            lastError: image.upload?.reason, hold: conditions.holdReason, outage: conditions.outage?.reason,
+            key: file.key, url: file.url?.absoluteString, proof: file.proof?.rawValue, contentType: file.contentType,
+            byteCount: file.byteCount, size: Words.bytes(file.byteCount), sha256: file.sha256,
+            createdAt: times.text(file.createdAt), timeline: parts.history.lines(of: file.id).reversed(), rows: rows)
         let accept = request.headers[.accept] ?? ""
         if accept.contains("application/json"), !accept.contains("text/html") {
             let encoder = JSONEncoder()

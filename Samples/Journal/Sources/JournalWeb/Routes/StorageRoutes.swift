@@ -47,8 +47,7 @@ struct StorageRoutes: Sendable {
         let here = try await parts.counter.counts().copies
         let badges = try await parts.badges(of: Array(waiting.prefix(Self.maxLines)))
         let content = StorageView(
-            kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
-            failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
+            kind: parts.options.storageName, status: status, pending: Words.bytes(status.pendingBytes),
             here: "\(here.files), \(Words.bytes(here.byteCount))",
             waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, badges: badges) },
             hasMore: waiting.count > Self.maxLines, isPaused: parts.lfs.isPaused,

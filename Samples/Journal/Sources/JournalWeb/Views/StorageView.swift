@@ -27,11 +27,7 @@ struct WaitingView: Sendable {
 
 struct StorageView: Sendable {
     let kind: String
-    let files: Int
-    let local: Int
-    let remote: Int
-    let failed: Int
-    let cancelled: Int
+    let status: LFSStatus
     let pending: String
     let here: String
     let waiting: [WaitingView]
