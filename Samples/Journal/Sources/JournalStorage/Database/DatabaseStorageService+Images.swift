@@ -93,10 +93,14 @@ extension DatabaseStorageService {
         }
     }
 
-    /// Returns `records/{record-id}/images/{name}` relative to ``imageBase``.
+    /// Returns `journal:///records/{record-id}/images/{name}`, which identifies a picture. Browsers cannot open it.
     public func imageURL(filename: String, for record: TimeRecord) -> URL {
         let name = ImageName(filename, of: record.id)?.description ?? "not-a-picture"
-        return imageBase.appending(path: "records/\(record.id.text)/images/\(name)")
+        var parts = URLComponents()
+        parts.scheme = "journal"
+        parts.host = ""
+        parts.path = "/records/\(record.id.text)/images/\(name)"
+        return parts.url ?? URL(filePath: parts.path)
     }
 
     // MARK: Parts

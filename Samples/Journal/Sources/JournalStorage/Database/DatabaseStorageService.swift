@@ -19,43 +19,32 @@ public final class DatabaseStorageService: StreamingFileStorageService {
     /// The manager that offloads the pictures. The app starts and stops it, and reads the state of each picture from
     /// it.
     public let lfs: LFSManager
-    /// The prefix of the URLs of pictures.
-    public let imageBase: URL
 
     /// Creates a journal on a database that ``migrate(_:)`` has prepared, and on its manager.
     ///
     /// - Parameters:
     ///   - database: The database.
     ///   - lfs: The manager that is open on the database.
-    ///   - imageBase: The prefix of ``imageURL(filename:for:)``, such as the address of a page.
-    public init(database: any DatabaseWriter, lfs: LFSManager, imageBase: URL = DatabaseStorageService.defaultBase) {
+    public init(database: any DatabaseWriter, lfs: LFSManager) {
         self.database = database
         self.lfs = lfs
-        self.imageBase = imageBase
     }
-
-    /// `journal:///`, a base that identifies pictures and that browsers cannot open.
-    public static var defaultBase: URL { URL(filePath: "/").changingScheme(to: "journal") }
 
     /// Opens a database file and a manager on it. A missing file is created, and so is its folder. No background work
     /// is started.
     ///
-    /// - Throws: The errors of ``openDatabase(at:)`` and ``open(_:options:imageBase:)``.
-    public static func open(
-        at file: URL, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
-    ) async throws -> DatabaseStorageService {
-        try await open(try await openDatabase(at: file), options: options, imageBase: imageBase)
+    /// - Throws: The errors of ``openDatabase(at:)`` and ``open(_:options:)``.
+    public static func open(at file: URL, options: LFSOptions) async throws -> DatabaseStorageService {
+        try await open(try await openDatabase(at: file), options: options)
     }
 
     /// Opens a manager on a database of ``openDatabase(at:)``.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)`` if the manager cannot be opened.
-    public static func open(
-        _ database: DatabasePool, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
-    ) async throws -> DatabaseStorageService {
+    public static func open(_ database: DatabasePool, options: LFSOptions) async throws -> DatabaseStorageService {
         do {
             let lfs = try await LFSManager.open(database, options: options)
-            return DatabaseStorageService(database: database, lfs: lfs, imageBase: imageBase)
+            return DatabaseStorageService(database: database, lfs: lfs)
         } catch {
             throw FileStorageError.fileReadFailed(name: database.path, reason: .init(error))
         }
@@ -209,13 +198,5 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         let stored = try Self.record(record.id, db)
         try RecordTable.put(record, db)
         try PictureTable.arrange(record.arrangedImages(stored: stored.images), of: record.id, db)
-    }
-}
-
-extension URL {
-    fileprivate func changingScheme(to scheme: String) -> URL {
-        var parts = URLComponents(url: self, resolvingAgainstBaseURL: false)
-        parts?.scheme = scheme
-        return parts?.url ?? self
     }
 }
