@@ -15,13 +15,6 @@ extension StorageKey<String> {
 
 /// The account of a journal on a sync server: its address, its user and the token of this device.
 public enum AccountSettings {
-    static let catalog = StorageCatalog("journal.account") {
-        StorageKey<String>.accountServerURL
-        StorageKey<String>.accountEndpoint
-        StorageKey<String>.accountUser
-        StorageKey<String>.accessToken
-    }
-
     /// Stores the account. The token is stored first, so that no address is without a token after a crash.
     ///
     /// - Parameters:

@@ -86,15 +86,6 @@ extension StorageKey<Bool> {
 
 /// The secrets of a journal.
 enum JournalSecrets {
-    /// The secret settings and those that belong to them.
-    static let catalog = StorageCatalog("journal.secrets") {
-        StorageKey<StorageCredentials>.storageCredentials
-        StorageKey<ClientCertificate>.clientCertificate
-        StorageKey<Data>.sessionSecret
-        StorageKey<[String: Int]>.endedSessions
-        StorageKey<Bool>.hasSecretsToRemove
-    }
-
     /// Removes all secrets of a journal if a log out has not removed them yet. A journal without secrets gets no folder
     /// for them.
     ///

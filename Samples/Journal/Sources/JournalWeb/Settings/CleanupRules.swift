@@ -24,13 +24,6 @@ enum CleanupRules {
     /// The numbers of days that the settings permit.
     static let days = 0...36_500
 
-    static let catalog = StorageCatalog("journal.cleanup") {
-        StorageKey<Bool>.cleanupKeepsFavorites
-        StorageKey<[String]>.cleanupContentTypes
-        StorageKey<[String]>.cleanupAlbums
-        StorageKey<Int>.cleanupDays
-    }
-
     /// Returns the policy of an eviction with the present rules.
     ///
     /// - Parameter maxByteCount: The maximum size of the local copies in bytes.

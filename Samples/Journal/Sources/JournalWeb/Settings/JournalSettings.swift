@@ -1,12 +1,14 @@
+import Foundation
 public import GRDB
 import LFSBackup
 public import LFSSettings
+import LFSStorage
 public import Logging
 
 /// The settings of a journal, in its own database.
 public enum JournalSettings {
-    /// The view settings, which users of the journal change.
-    public static let catalog = StorageCatalog("journal.view") {
+    private static let catalog = StorageCatalog("journal") {
+        // The view.
         StorageKey<ThemeMode>.themeMode
         StorageKey<PrimaryColor>.primaryColor
         StorageKey<Bool>.colorfulInterface
@@ -16,20 +18,25 @@ public enum JournalSettings {
         StorageKey<Bool>.storageIndicator
         StorageKey<Bool>.loadPreview
         StorageKey<Bool>.loadOriginal
-    }
-
-    /// The sizes of the caches.
-    static let cacheCatalog = StorageCatalog("journal.cache") {
+        // The caches, and the clean-up.
         StorageKey<Int>.thumbnailCacheSize
         StorageKey<Int>.imageCacheSize
         StorageKey<Int>.albumThumbnailCacheSize
+        StorageKey<Bool>.cleanupKeepsFavorites
+        StorageKey<[String]>.cleanupContentTypes
+        StorageKey<[String]>.cleanupAlbums
+        StorageKey<Int>.cleanupDays
+        // The account, and the secrets with their companions.
+        StorageKey<String>.accountServerURL
+        StorageKey<String>.accountEndpoint
+        StorageKey<String>.accountUser
+        StorageKey<String>.accessToken
+        StorageKey<StorageCredentials>.storageCredentials
+        StorageKey<ClientCertificate>.clientCertificate
+        StorageKey<Data>.sessionSecret
+        StorageKey<[String: Int]>.endedSessions
+        StorageKey<Bool>.hasSecretsToRemove
     }
-
-    /// All catalogs of a journal's settings.
-    private static let catalogs = [
-        catalog, cacheCatalog, CleanupRules.catalog, AccountSettings.catalog, JournalSecrets.catalog,
-        BackupSettings.catalog,
-    ]
 
     /// Opens the settings, and finishes a removal of secrets that was interrupted.
     ///
@@ -45,7 +52,8 @@ public enum JournalSettings {
         _ database: any DatabaseWriter, secrets folder: SecretsFolder, isRepair: Bool = false, logger: Logger? = nil
     ) async throws -> StorageRouter {
         let options = StorageOptions(keychain: try folder.keychain(), logger: logger)
-        let settings = try await StorageRouter.open(database, catalogs: catalogs, options: options)
+        let settings = try await StorageRouter.open(
+            database, catalogs: [catalog, BackupSettings.catalog], options: options)
         // Without this, the server would go on with the secrets of a user who has logged out.
         if !isRepair { try await JournalSecrets.finishRemoval(settings) }
         return settings
