@@ -102,7 +102,7 @@ struct GridRoutes: Sendable {
         }
         let words = Words.count(count, one: "picture", more: "pictures")
         let content = PicturesView(
-            albums: albums, unreadable: all.unreadable.map(UnreadableAlbumView.init), ownAlbums: ownAlbums,
+            albums: albums, unreadable: all.unreadable, ownAlbums: ownAlbums,
             hasCovers: parts.thumbnails != nil, months: months.count > 1 ? months : [], parts: shown, found: found,
             query: query,
             foundText: count == Self.maxFound ? "The newest \(words) are shown." : "\(words) found.",

@@ -134,7 +134,7 @@ struct StorageRoutes: Sendable {
                 "\(report.files) files, \(report.localFiles) local copies and \(report.objects) objects were compared.",
             findings: findings.all, left: report.left + damaged.count,
             hasMore: report.findings.values.reduce(0, +) > findings.all.count,
-            damaged: damaged.prefix(Self.maxLines).map { .init(name: $0.name, reason: $0.reason) })
+            damaged: Array(damaged.prefix(Self.maxLines)))
         return try await parts.page(
             "verification", title: "Verification", at: "/storage", context: context, isLive: false, content: content)
     }

@@ -88,7 +88,7 @@ struct MonthLinkView: Sendable {
 struct PicturesView: Sendable {
     let albums: [AlbumView]
     /// The albums of other accounts that cannot be read and can be left.
-    let unreadable: [UnreadableAlbumView]
+    let unreadable: [UnreadableAlbum]
     /// The albums that pictures of this page can be added to.
     let ownAlbums: [AlbumView]
     /// Indicates that links to albums show their covers.
@@ -118,16 +118,6 @@ struct WelcomeView: Sendable {
     init(_ options: WebOptions) {
         canFill = options.fillDemo != nil
         maxSize = Words.bytes(options.maxPictureByteCount)
-    }
-}
-
-struct UnreadableAlbumView: Sendable {
-    let id: String
-    let name: String
-
-    init(_ album: UnreadableAlbum) {
-        id = album.id
-        name = album.name
     }
 }
 

@@ -135,10 +135,5 @@ struct VerificationView: Sendable {
     let findings: [Finding]
     let left: Int
     let hasMore: Bool
-    let damaged: [Damage]
-
-    struct Damage: Sendable {
-        let name: String
-        let reason: String
-    }
+    let damaged: [DamagedRecord]
 }
