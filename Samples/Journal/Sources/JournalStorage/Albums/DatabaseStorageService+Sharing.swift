@@ -6,7 +6,21 @@ import LFSSync
 extension DatabaseStorageService {
     /// Returns the members of an album by name.
     public func loadMembers(ofAlbum id: UUID) async throws -> [AlbumMember] {
-        try await read("album \(id.text)") { db in try AlbumMemberTable.all(of: id, db) }
+        // The account's own name, if the server sends the rows of people.
+        let sql = """
+            SELECT m.id, m.accountID, m.role, coalesce(u.name, m.name) AS name
+            FROM album_member m LEFT JOIN user u ON u.id = m.accountID
+            WHERE m.albumId = ? ORDER BY 4, m.id
+            """
+        return try await read("album \(id.text)") { db in
+            try Row.fetchAll(db, sql: sql, arguments: [id.text]).map { row in
+                let checked = CheckedRow(row, of: "album_member")
+                return AlbumMember(
+                    albumID: id, accountID: try checked.value("accountID"),
+                    role: AlbumMember.Role(rawValue: try checked.value("role")) ?? .viewer,
+                    name: try checked.value("name"))
+            }
+        }
     }
 
     /// Shares an album with an account, or changes the permissions of a member.
@@ -16,7 +30,15 @@ extension DatabaseStorageService {
         guard !member.name.hasNull, !member.accountID.hasNull else {
             throw FileStorageError.encodingFailed(name: "member", reason: "one of its texts has the character U+0000")
         }
-        try await write("album \(member.albumID.text)") { db in try AlbumMemberTable.put(member, db) }
+        let sql = """
+            INSERT INTO album_member (id, albumId, accountID, role, name) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET role = excluded.role, name = excluded.name
+            """
+        let album = member.albumID.text
+        try await write("album \(album)") { db in
+            try db.execute(
+                sql: sql, arguments: [member.id, album, member.accountID, member.role.rawValue, member.name])
+        }
     }
 
     /// Removes a member from an album: the owner ends the sharing, or the member leaves.
@@ -24,9 +46,8 @@ extension DatabaseStorageService {
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func deleteMember(_ member: AlbumMember.ID, ofAlbum id: UUID) async throws {
         try await write("album \(id.text)") { db in
-            guard try AlbumMemberTable.delete(member, from: id, db) else {
-                throw FileStorageError.fileNotFound(name: member)
-            }
+            try db.execute(sql: "DELETE FROM album_member WHERE id = ? AND albumId = ?", arguments: [member, id.text])
+            guard db.changesCount > 0 else { throw FileStorageError.fileNotFound(name: member) }
         }
     }
 
@@ -39,9 +60,10 @@ extension DatabaseStorageService {
     ///   ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func leaveAlbum(_ id: String, account: String) async throws {
         try await write("album \(id)") { db in
-            guard try SyncedTable.isForeign(id, in: "album", db),
-                try AlbumMemberTable.delete(account: account, fromAlbum: id, db)
-            else { throw FileStorageError.fileNotFound(name: id) }
+            guard try SyncedTable.isForeign(id, in: "album", db) else { throw FileStorageError.fileNotFound(name: id) }
+            try db.execute(
+                sql: "DELETE FROM album_member WHERE albumId = ? AND accountID = ?", arguments: [id, account])
+            guard db.changesCount > 0 else { throw FileStorageError.fileNotFound(name: id) }
         }
     }
 
