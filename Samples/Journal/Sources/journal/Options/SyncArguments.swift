@@ -63,9 +63,9 @@ struct SyncArguments: ParsableArguments {
 
     private func givenToken() throws -> @Sendable () async throws -> String {
         if let syncTokenFile {
-            _ = try Self.token(in: syncTokenFile)
+            _ = try WebArguments.line(ofFile: syncTokenFile, name: "token")
             // The file is read each time, so that a new token restores the access of a device that was signed out.
-            return { try Self.token(in: syncTokenFile) }
+            return { try WebArguments.line(ofFile: syncTokenFile, name: "token") }
         }
         guard let token = ProcessInfo.processInfo.environment[Self.variable], !token.isEmpty else {
             throw ValidationError(
@@ -75,12 +75,5 @@ struct SyncArguments: ParsableArguments {
                 """)
         }
         return { token }
-    }
-
-    private static func token(in path: String) throws -> String {
-        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            throw ValidationError("The token file \(path) cannot be read.")
-        }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init) ?? ""
     }
 }

@@ -48,15 +48,19 @@ struct WebArguments: ParsableArguments {
         default: throw ValidationError("--tls-certificate and --tls-key belong together. Give both.")
         }
         if let passwordFile {
-            options.password = reads ? try Self.password(passwordFile) : "is checked when it is read"
+            options.password =
+                reads ? try Self.line(ofFile: passwordFile, name: "password") : "is checked when it is read"
         }
         do { try options.requireSafe() } catch { throw ValidationError(error.message) }
         return options
     }
 
-    private static func password(_ path: String) throws -> String {
+    /// Returns the first line of a file.
+    ///
+    /// - Parameter name: The name of the file in the error.
+    static func line(ofFile path: String, name: String) throws -> String {
         guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            throw ValidationError("The password file \(path) cannot be read.")
+            throw ValidationError("The \(name) file \(path) cannot be read.")
         }
         return text.split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init) ?? ""
     }
