@@ -75,7 +75,7 @@ final class Directory: Sendable {
             // Without O_NONBLOCK, opening a pipe would wait for a writer.
             let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
             let file = OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) })
-            guard try file.isRegular else { throw SystemFailure.notAFile }
+            guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemFailure.notAFile }
             return file
         } catch let error as SystemFailure where error.isMissing {
             return nil

@@ -64,18 +64,10 @@ final class OpenFile: Sendable {
         return false
     }
 
-    /// Returns true if the file still has a name in a folder.
-    func hasName() throws -> Bool {
+    /// Returns the type of the file and the number of its names, among other values.
+    func status() throws -> stat {
         var status = stat()
         try checked { fstat(descriptor, &status) }
-        return status.st_nlink > 0
-    }
-
-    var isRegular: Bool {
-        get throws {
-            var status = stat()
-            try checked { fstat(descriptor, &status) }
-            return status.st_mode & S_IFMT == S_IFREG
-        }
+        return status
     }
 }

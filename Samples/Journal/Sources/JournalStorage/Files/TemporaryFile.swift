@@ -17,7 +17,7 @@ final class TemporaryFile: Sendable {
             let file = try folder.makeFile(name)
             // Before the lock, another process may have removed the file as a leftover.
             do {
-                guard try file.tryLock(), try file.hasName() else { continue }
+                guard try file.tryLock(), try file.status().st_nlink > 0 else { continue }
             } catch {
                 try folder.remove(name)
                 throw error
