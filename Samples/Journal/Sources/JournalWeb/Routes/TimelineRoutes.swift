@@ -43,22 +43,15 @@ struct TimelineRoutes: Sendable {
         }
         let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize)
         let now = Date()
-        let views = Dictionary(
-            try await parts.views(records, now: now).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        var days: [(day: JournalDay, records: [TimeRecord])] = []
-        for record in records {
+        var days: [(day: JournalDay, total: TimeInterval, records: [RecordView])] = []
+        for (record, view) in zip(records, try await parts.views(records, now: now)) {
             let day = JournalDay(containing: record.start, in: parts.options.timeZone)
-            if days.last?.day == day {
-                days[days.count - 1].records.append(record)
-            } else {
-                days.append((day, [record]))
-            }
+            if days.last?.day != day { days.append((day, 0, [])) }
+            days[days.count - 1].total += record.duration(until: now)
+            days[days.count - 1].records.append(view)
         }
-        let shown = days.map { day, records in
-            let total = records.map { $0.duration(until: now) }.reduce(0, +)
-            return DayView(
-                name: parts.times.day(day.interval.start), total: Words.duration(total),
-                records: records.compactMap { views[$0.id.text] })
+        let shown = days.map { day, total, records in
+            DayView(name: parts.times.day(day.interval.start), total: Words.duration(total), records: records)
         }
         let view = TimelineView(
             days: shown, older: records.count == Self.pageSize ? records.last.map { TimelinePlace(of: $0).text } : nil)
