@@ -16,9 +16,7 @@ extension DatabaseStorageService {
     ///
     /// - Throws: The errors of that method.
     public func saveImage(from source: FileSource, for record: TimeRecord, filename: String) async throws {
-        guard let name = ImageName(filename, of: record.id) else {
-            throw FileStorageError.badImageName(writing: filename)
-        }
+        let name = try ImageName(writing: filename, of: record)
         try await attach(source, as: name) { _ in name }
     }
 
@@ -35,19 +33,11 @@ extension DatabaseStorageService {
     public func addImage(
         from source: FileSource, for record: TimeRecord, fileExtension: String
     ) async throws -> String {
-        let id = record.id
-        guard let first = ImageName(recordID: id, index: 0, fileExtension: fileExtension) else {
-            throw FileStorageError.imageWriteFailed(
-                name: "\(id.text)_0.\(fileExtension)", reason: "its extension is not that of a picture")
-        }
+        let first = try ImageName(new: 0, of: record, fileExtension: fileExtension)
         // The index is determined in the transaction that uses it.
         return try await attach(source, as: first) { db in
-            let index = try PictureTable.freeIndex(id, db)
-            guard let name = ImageName(recordID: id, index: index, fileExtension: fileExtension) else {
-                throw FileStorageError.imageWriteFailed(
-                    name: first.description, reason: "the record has had too many pictures")
-            }
-            return name
+            let index = try PictureTable.freeIndex(record.id, db)
+            return try ImageName(new: index, of: record, fileExtension: fileExtension)
         }
     }
 
@@ -67,9 +57,7 @@ extension DatabaseStorageService {
     ///
     /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, ``FileStorageError/fileReadFailed(name:reason:)``.
     public func imageFile(filename: String, for record: TimeRecord) async throws -> FileData {
-        guard let name = ImageName(filename, of: record.id) else {
-            throw FileStorageError.badImageName(reading: filename)
-        }
+        let name = try ImageName(reading: filename, of: record)
         guard let file = try await read(filename, { db in try PictureTable.file(name, db) }) else {
             throw FileStorageError.noBytes(filename)
         }
@@ -77,9 +65,7 @@ extension DatabaseStorageService {
     }
 
     public func deleteImage(filename: String, for record: TimeRecord) async throws {
-        guard let name = ImageName(filename, of: record.id) else {
-            throw FileStorageError.badImageName(reading: filename)
-        }
+        let name = try ImageName(reading: filename, of: record)
         try await write(filename) { db in
             guard try PictureTable.delete(name, db) else { throw FileStorageError.noBytes(filename) }
         }

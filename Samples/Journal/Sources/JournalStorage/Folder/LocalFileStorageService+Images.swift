@@ -2,7 +2,7 @@ public import Foundation
 
 extension LocalFileStorageService {
     public func saveImage(_ data: Data, for record: TimeRecord, filename: String) throws {
-        let name = try Self.writableName(filename, record: record)
+        let name = try ImageName(writing: filename, of: record)
         try tidyOnce()
         let file = try newImage(name, record: record)
         try complete(file, name: name) {
@@ -12,7 +12,7 @@ extension LocalFileStorageService {
     }
 
     public func saveImage(from chunks: ImageChunks, for record: TimeRecord, filename: String) async throws {
-        let name = try Self.writableName(filename, record: record)
+        let name = try ImageName(writing: filename, of: record)
         let file = try await written(chunks, name: name, record: record)
         try complete(file, name: name) { try mutate { try tree.commit(file, as: name, near: record.start) } }
     }
@@ -20,18 +20,12 @@ extension LocalFileStorageService {
     public func addImage(
         from chunks: ImageChunks, for record: TimeRecord, fileExtension: String
     ) async throws -> String {
-        guard let name = ImageName(recordID: record.id, index: 0, fileExtension: fileExtension) else {
-            throw FileStorageError.imageWriteFailed(
-                name: "\(record.id.text)_0.\(fileExtension)", reason: "its extension is not that of a picture")
-        }
+        let name = try ImageName(new: 0, of: record, fileExtension: fileExtension)
         let file = try await written(chunks, name: name, record: record)
         // No other call runs between the search for an index and its use.
         return try complete(file, name: name) {
             let index = try tree.freeIndex(record.id, near: record.start)
-            guard let name = ImageName(recordID: record.id, index: index, fileExtension: fileExtension) else {
-                throw FileStorageError.imageWriteFailed(
-                    name: name.description, reason: "the record has had too many pictures")
-            }
+            let name = try ImageName(new: index, of: record, fileExtension: fileExtension)
             try mutate { try tree.commit(file, as: name, near: record.start) }
             return name.description
         }
@@ -51,9 +45,7 @@ extension LocalFileStorageService {
     }
 
     public func deleteImage(filename: String, for record: TimeRecord) throws {
-        guard let name = ImageName(filename, of: record.id) else {
-            throw FileStorageError.badImageName(reading: filename)
-        }
+        let name = try ImageName(reading: filename, of: record)
         try mutate { try tree.deleteImage(name, near: record.start) }
     }
 
@@ -65,13 +57,6 @@ extension LocalFileStorageService {
     }
 
     // MARK: Writing
-
-    private static func writableName(_ filename: String, record: TimeRecord) throws -> ImageName {
-        guard let name = ImageName(filename, of: record.id) else {
-            throw FileStorageError.badImageName(writing: filename)
-        }
-        return name
-    }
 
     private func newImage(_ name: ImageName, record: TimeRecord) throws -> TemporaryFile {
         // Fail before all the bytes are transferred in vain.
@@ -121,9 +106,7 @@ extension LocalFileStorageService {
     }
 
     private func openImage(_ filename: String, record: TimeRecord) throws -> OpenFile {
-        guard let name = ImageName(filename, of: record.id) else {
-            throw FileStorageError.badImageName(reading: filename)
-        }
+        let name = try ImageName(reading: filename, of: record)
         try tidyOnce()
         return try tree.openImage(name, near: record.start)
     }

@@ -50,15 +50,40 @@ extension String {
 }
 
 extension FileStorageError {
-    static func badImageName(writing name: String) -> FileStorageError {
-        .imageWriteFailed(name: name, reason: "this name is not valid for a picture of the record")
-    }
-
-    static func badImageName(reading name: String) -> FileStorageError {
-        .imageNotFound(name: name, reason: "this name is not valid for a picture of the record")
-    }
-
     static func noBytes(_ name: String) -> FileStorageError {
         .imageNotFound(name: name, reason: "the record has no picture with this name")
+    }
+}
+
+extension ImageName {
+    private static let badName: FileStorageError.Reason = "this name is not valid for a picture of the record"
+
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` for any text but the name of a picture of the record.
+    init(reading text: String, of record: TimeRecord) throws {
+        guard let name = ImageName(text, of: record.id) else {
+            throw FileStorageError.imageNotFound(name: text, reason: Self.badName)
+        }
+        self = name
+    }
+
+    /// - Throws: ``FileStorageError/imageWriteFailed(name:reason:)`` as for ``init(reading:of:)``.
+    init(writing text: String, of record: TimeRecord) throws {
+        guard let name = ImageName(text, of: record.id) else {
+            throw FileStorageError.imageWriteFailed(name: text, reason: Self.badName)
+        }
+        self = name
+    }
+
+    /// Creates the name of a new picture.
+    ///
+    /// - Throws: ``FileStorageError/imageWriteFailed(name:reason:)``.
+    init(new index: Int, of record: TimeRecord, fileExtension: String) throws {
+        guard let name = ImageName(recordID: record.id, index: index, fileExtension: fileExtension) else {
+            throw FileStorageError.imageWriteFailed(
+                name: "\(record.id.text)_\(index).\(fileExtension)",
+                reason: index == 0
+                    ? "its extension is not that of a picture" : "the record has had too many pictures")
+        }
+        self = name
     }
 }
