@@ -1,6 +1,6 @@
-import Foundation
-import GRDB
-import LFS
+public import Foundation
+public import GRDB
+public import LFS
 
 /// A table of the assets, each with the file that has its bytes.
 enum AssetTable {
@@ -72,95 +72,19 @@ enum AssetTable {
             arguments: [asset.id.text, local])
     }
 
-    private static func json(_ texts: [String]) throws -> String {
+    fileprivate static func json(_ texts: [String]) throws -> String {
         String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
     }
 
-    /// - Parameter period: The times of creation, without the upper bound.
-    static func all(of owner: String, createdIn period: Range<Date>, _ db: Database) throws -> [Asset] {
-        try fetch(
-            """
-            WHERE asset.ownerId = ? AND asset.createdAt >= ? AND asset.createdAt < ?
-            ORDER BY asset.createdAt, asset.id
-            """,
-            arguments: [
-                owner, period.lowerBound.millisecondsSince1970, period.upperBound.millisecondsSince1970,
-            ], db)
-    }
-
-    static func all(of owner: String, _ db: Database) throws -> [Asset] {
-        try fetch("WHERE asset.ownerId = ? ORDER BY asset.createdAt, asset.id", arguments: [owner], db)
-    }
-
-    static func one(remoteID: String, _ db: Database) throws -> Asset? {
-        try fetch("WHERE asset.remoteId = ? ORDER BY asset.createdAt, asset.id", arguments: [remoteID], db).first
-    }
-
-    static func one(localID: String, owner: String, _ db: Database) throws -> Asset? {
-        try fetch("WHERE asset_local.localId = ? AND asset.ownerId = ?", arguments: [localID, owner], db).first
-    }
+    /// The order of lists of assets.
+    fileprivate static let order = "ORDER BY asset.createdAt, asset.id"
 
     static func one(checksum: String, owner: String, _ db: Database) throws -> Asset? {
         // Two devices may each have created one: every device uses the first one.
         try fetch(
-            "WHERE asset.ownerId = ? AND asset.checksum = ? ORDER BY asset.createdAt, asset.id",
+            "WHERE asset.ownerId = ? AND asset.checksum = ? \(order)",
             arguments: [owner, checksum], db
         ).first
-    }
-
-    /// Returns the files of this account's assets in an album, and whether each is a favourite. Leaves out rows with
-    /// damaged values.
-    static func marks(inAlbum album: UUID, _ db: Database) throws -> [FileData.ID: Bool] {
-        let sql = """
-            SELECT asset.fileId, asset.isFavorite FROM album_asset JOIN asset ON asset.id = album_asset.assetId
-            WHERE album_asset.albumId = ?
-            """
-        return try Row.fetchAll(db, sql: sql, arguments: [album.text]).reduce(into: [:]) { marks, row in
-            guard let file = FileData.ID.fromDatabaseValue(row[0]), let mark = Bool.fromDatabaseValue(row[1]) else {
-                return
-            }
-            marks[file] = mark
-        }
-    }
-
-    /// Marks the asset of a file in an album as a favourite, or removes the mark.
-    ///
-    /// - Returns: true if this account has such an asset.
-    static func mark(
-        _ isFavorite: Bool, file: FileData.ID, inAlbum album: UUID, _ db: Database
-    ) throws -> Bool {
-        let sql = """
-            UPDATE asset SET isFavorite = ? WHERE fileId = ?
-                AND id IN (SELECT assetId FROM album_asset WHERE albumId = ? AND fileId = asset.fileId)
-            """
-        try db.execute(sql: sql, arguments: [isFavorite, file, album.text])
-        return db.changesCount > 0
-    }
-
-    /// Deletes an asset and removes it from all albums.
-    ///
-    /// - Returns: true if the asset existed.
-    static func delete(_ id: UUID, _ db: Database) throws -> Bool {
-        try db.execute(sql: "DELETE FROM album_asset WHERE assetId = ?", arguments: [id.text])
-        try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [id.text])
-        return db.changesCount > 0
-    }
-
-    /// Deletes the assets with these remote ids and removes them from all albums.
-    ///
-    /// - Returns: The number of deleted assets.
-    static func delete(remoteIDs: [String], _ db: Database) throws -> Int {
-        let ids = try json(remoteIDs)
-        let condition = "remoteId IN (SELECT value FROM json_each(?))"
-        try db.execute(
-            sql: "DELETE FROM album_asset WHERE assetId IN (SELECT id FROM asset WHERE \(condition))", arguments: [ids])
-        try db.execute(sql: "DELETE FROM asset WHERE \(condition)", arguments: [ids])
-        return db.changesCount
-    }
-
-    /// Returns a request for the files of the favourites.
-    static func favorites() -> QueryInterfaceRequest<FileData> {
-        FileData.filter(sql: "id IN (SELECT fileId FROM asset WHERE isFavorite)")
     }
 
     /// - Parameter condition: The joins, the condition and the order, as SQL that follows the name of the table.
@@ -185,5 +109,193 @@ enum AssetTable {
                     isFavorite: try checked.value("isFavorite"), modifiedAt: try checked.optionalDate("modifiedAt")))
         }
         return assets
+    }
+}
+
+/// Pictures of an owner, which albums show, and which of them are favourites.
+extension DatabaseStorageService {
+    /// Stores an asset. An asset with the same id is replaced.
+    ///
+    /// The file must be in the database: that of a picture (``imageFile(filename:for:)``), or one that
+    /// ``makeAsset(from:_:)`` has just created.
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the owner has another asset with the same
+    ///   checksum or local id, or if any other asset has the same remote id.
+    ///   ``FileStorageError/encodingFailed(name:reason:)`` for a value that cannot be stored.
+    public func saveAsset(_ asset: Asset) async throws {
+        try Self.requireStorable(asset)
+        try await write("asset \(asset.id.text)") { db in try AssetTable.put([asset], db) }
+    }
+
+    /// Stores many assets in one transaction, all or none. If an asset is given twice, the last one counts.
+    ///
+    /// - Throws: The errors of ``saveAsset(_:)`` for the first asset that cannot be stored.
+    public func saveAssets(_ assets: [Asset]) async throws {
+        for asset in assets { try Self.requireStorable(asset) }
+        try await write("The assets") { db in try AssetTable.put(assets, db) }
+    }
+
+    /// Stores a picture that belongs to no record as an asset.
+    ///
+    /// - Parameters:
+    ///   - source: The bytes.
+    ///   - make: A closure that returns the asset for the file that is created from the bytes.
+    /// - Returns: The asset that now has these bytes: the owner's earlier asset if it has the same checksum.
+    /// - Throws: The errors of ``saveAsset(_:)``, and ``FileStorageError/imageWriteFailed(name:reason:)`` for the
+    ///   bytes.
+    public func makeAsset(
+        from source: FileSource, _ make: @escaping @Sendable (FileData) -> Asset
+    ) async throws -> Asset {
+        try await Self.catching {
+            .imageWriteFailed(name: "asset", reason: $0)
+        } _: {
+            let file = try await lfs.makeFile(from: source)
+            let asset = make(file)
+            do {
+                try Self.requireStorable(asset)
+                let stored = try await write("asset \(asset.id.text)") { db in
+                    if let earlier = try AssetTable.one(checksum: asset.checksum, owner: asset.ownerID, db) {
+                        return earlier
+                    }
+                    try file.insert(db)
+                    try AssetTable.put([asset], db)
+                    return asset
+                }
+                if stored.fileID != file.id { try await lfs.discard(file) }
+                return stored
+            } catch {
+                try await lfs.discard(file)
+                throw error
+            }
+        }
+    }
+
+    /// Returns the assets of an owner by the time of their creation.
+    public func loadAssets(of ownerID: String) async throws -> [Asset] {
+        try await read("The assets") { db in
+            try AssetTable.fetch("WHERE asset.ownerId = ? \(AssetTable.order)", arguments: [ownerID], db)
+        }
+    }
+
+    /// Returns the assets of an owner that were created in a period, by the time of their creation.
+    ///
+    /// - Parameter period: The times of creation. The upper bound is not included.
+    /// - Throws: ``FileStorageError/encodingFailed(name:reason:)`` for a time that is not in the years 1 to 9999.
+    public func loadAssets(of ownerID: String, createdIn period: Range<Date>) async throws -> [Asset] {
+        for date in [period.lowerBound, period.upperBound] {
+            try Self.requireStorable("The period", date: date, texts: [])
+        }
+        let (start, end) = (period.lowerBound.millisecondsSince1970, period.upperBound.millisecondsSince1970)
+        return try await read("The assets") { db in
+            try AssetTable.fetch(
+                "WHERE asset.ownerId = ? AND asset.createdAt >= ? AND asset.createdAt < ? \(AssetTable.order)",
+                arguments: [ownerID, start, end], db)
+        }
+    }
+
+    /// Returns the asset with the given remote id, or nil if no asset has it.
+    public func loadAsset(remoteID: String) async throws -> Asset? {
+        try await read("asset") { db in
+            try AssetTable.fetch("WHERE asset.remoteId = ? \(AssetTable.order)", arguments: [remoteID], db).first
+        }
+    }
+
+    /// Returns the asset of an owner with the given id in the photo library of this device, or nil if no asset has it.
+    public func loadAsset(localID: String, ownerID: String) async throws -> Asset? {
+        let condition = "WHERE asset_local.localId = ? AND asset.ownerId = ?"
+        return try await read("asset") { db in
+            try AssetTable.fetch(condition, arguments: [localID, ownerID], db).first
+        }
+    }
+
+    /// Returns the asset of an owner whose bytes have the given checksum, or nil if no asset has it.
+    public func loadAsset(checksum: String, ownerID: String) async throws -> Asset? {
+        try await read("asset") { db in try AssetTable.one(checksum: checksum, owner: ownerID, db) }
+    }
+
+    /// Deletes an asset and removes it from all albums. Its file is deleted too unless a record contains it.
+    ///
+    /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
+    public func deleteAsset(_ id: UUID) async throws {
+        try await write("asset \(id.text)") { db in
+            try db.execute(sql: "DELETE FROM album_asset WHERE assetId = ?", arguments: [id.text])
+            try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [id.text])
+            guard db.changesCount > 0 else { throw FileStorageError.fileNotFound(name: id.text) }
+        }
+    }
+
+    /// Deletes the assets with the given remote ids in one transaction, and removes them from all albums. Unknown ids
+    /// are ignored.
+    ///
+    /// - Returns: The number of deleted assets.
+    @discardableResult public func deleteAssets(remoteIDs: [String]) async throws -> Int {
+        let ids = try AssetTable.json(remoteIDs)
+        let chosen = "FROM asset WHERE remoteId IN (SELECT value FROM json_each(?))"
+        return try await write("The assets") { db in
+            try db.execute(
+                sql: "DELETE FROM album_asset WHERE assetId IN (SELECT id \(chosen))", arguments: [ids])
+            try db.execute(sql: "DELETE \(chosen)", arguments: [ids])
+            return db.changesCount
+        }
+    }
+
+    /// Returns a request for the files of the favourites, such as for `EvictionPolicy.keep(_:)`.
+    public static func favorites() -> QueryInterfaceRequest<FileData> {
+        FileData.filter(sql: "id IN (SELECT fileId FROM asset WHERE isFavorite)")
+    }
+
+    /// Returns the pictures of an album that are assets of this account, and whether each is a favourite. Assets with
+    /// damaged values are left out.
+    public func loadFavorites(inAlbum id: UUID) async throws -> [FileData.ID: Bool] {
+        let sql = """
+            SELECT asset.fileId, asset.isFavorite FROM album_asset JOIN asset ON asset.id = album_asset.assetId
+            WHERE album_asset.albumId = ?
+            """
+        return try await read("album \(id.text)") { db in
+            try Row.fetchAll(db, sql: sql, arguments: [id.text]).reduce(into: [:]) { marks, row in
+                guard let file = FileData.ID.fromDatabaseValue(row[0]), let mark = Bool.fromDatabaseValue(row[1])
+                else { return }
+                marks[file] = mark
+            }
+        }
+    }
+
+    /// Marks a picture of an album as a favourite of this account, or removes the mark.
+    ///
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` for a picture that is not in the album, or that
+    ///   another account has added. ``FileStorageError/fileWriteFailed(name:reason:)``.
+    public func setFavorite(_ isFavorite: Bool, file: FileData.ID, inAlbum id: UUID) async throws {
+        let sql = """
+            UPDATE asset SET isFavorite = ? WHERE fileId = ?
+                AND id IN (SELECT assetId FROM album_asset WHERE albumId = ? AND fileId = asset.fileId)
+            """
+        try await write("album \(id.text)") { db in
+            try db.execute(sql: sql, arguments: [isFavorite, file, id.text])
+            guard db.changesCount > 0 else {
+                throw FileStorageError.imageNotFound(name: "\(file)", reason: "this account has not added it")
+            }
+        }
+    }
+
+    private static func requireStorable(_ asset: Asset) throws {
+        let name = "asset \(asset.id.text)"
+        try requireStorable(
+            name, date: asset.createdAt,
+            texts: [asset.remoteID, asset.localID, asset.ownerID, asset.kind.rawValue])
+        if let modifiedAt = asset.modifiedAt { try requireStorable(name, date: modifiedAt, texts: []) }
+        guard [asset.width, asset.height].allSatisfy({ $0.map { $0 > 0 } ?? true }),
+            asset.duration.map({ $0.wholeMilliseconds != nil }) ?? true
+        else {
+            throw FileStorageError.encodingFailed(
+                name: name, reason: "its size has to be positive, and its duration at most a hundred years")
+        }
+    }
+
+    static func requireStorable(_ name: String, date: Date, texts: [String?]) throws {
+        if date.storableMilliseconds == nil {
+            throw FileStorageError.encodingFailed(name: name, reason: "its time is not in the years 1 to 9999")
+        }
+        if texts.contains(where: { $0?.hasNull == true }) {
+            throw FileStorageError.encodingFailed(name: name, reason: "one of its texts has the character U+0000")
+        }
     }
 }
