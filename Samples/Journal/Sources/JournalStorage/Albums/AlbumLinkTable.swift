@@ -1,6 +1,6 @@
-import Foundation
-import GRDB
-import LFS
+public import Foundation
+public import GRDB
+public import LFS
 
 /// A table of the files that albums show, with their order and the assets that they belong to.
 enum AlbumLinkTable {
@@ -25,19 +25,6 @@ enum AlbumLinkTable {
         try put(asset, file: file, in: album, at: Positions.next(after: places.values), db)
     }
 
-    /// - Returns: true if the album showed the file.
-    static func remove(_ file: FileData.ID, from album: UUID, _ db: Database) throws -> Bool {
-        try delete("\(file)", from: album, db)
-        return db.changesCount > 0
-    }
-
-    /// Returns the assets of this account in an album, in the album's order.
-    static func assets(in album: UUID, _ db: Database) throws -> [Asset] {
-        try AssetTable.fetch(
-            "JOIN album_asset ON album_asset.assetId = asset.id WHERE album_asset.albumId = ? "
-                + "ORDER BY album_asset.position, album_asset.id", arguments: [album.text], db)
-    }
-
     /// Returns all files of an album in its order, including those that other accounts have added.
     ///
     /// - Parameter limit: The maximum number of files. Nil for all of them.
@@ -47,21 +34,6 @@ enum AlbumLinkTable {
         let ids = try String.fetchAll(db, sql: sql, arguments: [album.text, limit ?? -1])
         let images = try StoredImage.all(ids, db)
         return ids.compactMap { images[$0] }
-    }
-
-    /// Returns the first file of an album. Nil for an empty album.
-    static func cover(of album: UUID, _ db: Database) throws -> FileData? {
-        try images(in: album, limit: 1, db).first?.file
-    }
-
-    /// Returns a request for the files of albums.
-    ///
-    /// - Parameter albums: The ids of the albums. Unknown ids are ignored.
-    static func files(in albums: [String]) -> QueryInterfaceRequest<FileData> {
-        let places = Array(repeating: "?", count: albums.count).joined(separator: ", ")
-        return FileData.filter(
-            sql: "id IN (SELECT fileId FROM album_asset WHERE albumId IN (\(places)))",
-            arguments: StatementArguments(albums))
     }
 
     private static func places(_ album: UUID, _ db: Database) throws -> [String: Int] {
@@ -90,12 +62,74 @@ enum AlbumLinkTable {
         ])
     }
 
-    private static func delete(_ file: String, from album: UUID, _ db: Database) throws {
+    fileprivate static func delete(_ file: String, from album: UUID, _ db: Database) throws {
         try db.execute(
             sql: "DELETE FROM album_asset WHERE albumId = ? AND fileId = ?", arguments: [album.text, file])
     }
 
     private static func refusal(_ album: UUID, reason: FileStorageError.Reason) -> FileStorageError {
         .fileWriteFailed(name: "album \(album.text)", reason: reason)
+    }
+}
+
+/// The pictures of albums.
+extension DatabaseStorageService {
+    /// Returns the files of all pictures that an album shows, in its order. Files that another account has added are
+    /// included, although they are not assets of this account.
+    public func loadImages(inAlbum id: UUID) async throws -> [StoredImage] {
+        try await read("album \(id.text)") { db in try AlbumLinkTable.images(in: id, db) }
+    }
+
+    /// Returns the first file of an album, or nil if the album is empty.
+    public func loadCover(ofAlbum id: UUID) async throws -> FileData? {
+        try await read("album \(id.text)") { db in try AlbumLinkTable.images(in: id, limit: 1, db).first?.file }
+    }
+
+    /// Returns a request for the files that albums show, such as for `EvictionPolicy.keep(_:)`.
+    ///
+    /// - Parameter ids: The lowercase ids of the albums. Unknown ids are ignored.
+    public static func files(inAlbums ids: [String]) -> QueryInterfaceRequest<FileData> {
+        let places = Array(repeating: "?", count: ids.count).joined(separator: ", ")
+        return FileData.filter(
+            sql: "id IN (SELECT fileId FROM album_asset WHERE albumId IN (\(places)))",
+            arguments: StatementArguments(ids))
+    }
+
+    /// Returns the assets of this account that an album shows, in its order.
+    public func loadAssets(inAlbum id: UUID) async throws -> [Asset] {
+        let sql = """
+            JOIN album_asset ON album_asset.assetId = asset.id WHERE album_asset.albumId = ?
+            ORDER BY album_asset.position, album_asset.id
+            """
+        return try await read("album \(id.text)") { db in try AssetTable.fetch(sql, arguments: [id.text], db) }
+    }
+
+    /// Sets the assets that an album shows and their order.
+    ///
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the album or an asset does not exist, or if the
+    ///   list contains an asset twice.
+    public func setAssets(_ assets: [UUID], inAlbum id: UUID) async throws {
+        try await write("album \(id.text)") { db in try AlbumLinkTable.arrange(assets, in: id, db) }
+    }
+
+    /// Adds assets at the end of an album. Assets that the album already shows keep their places.
+    ///
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the album or an asset does not exist.
+    public func addAssets(_ assets: [UUID], toAlbum id: UUID) async throws {
+        try await write("album \(id.text)") { db in
+            for asset in assets { try AlbumLinkTable.add(asset, to: id, db) }
+        }
+    }
+
+    /// Removes a picture from an album, even if another account has added it.
+    ///
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` if the album does not show it.
+    public func removeImage(_ file: FileData.ID, fromAlbum id: UUID) async throws {
+        try await write("album \(id.text)") { db in
+            try AlbumLinkTable.delete("\(file)", from: id, db)
+            guard db.changesCount > 0 else {
+                throw FileStorageError.imageNotFound(name: "\(file)", reason: "it is not in the album")
+            }
+        }
     }
 }

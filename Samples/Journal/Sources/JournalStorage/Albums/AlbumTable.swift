@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import GRDB
 import LFSSync
 
@@ -48,32 +48,13 @@ enum AlbumTable {
         }
     }
 
-    /// Returns the albums of an owner, and the shared albums of other accounts that cannot be read. A damaged row of
-    /// another account must not hide the other rows.
-    ///
-    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)`` if a row of this account is damaged.
-    static func all(of owner: String, _ db: Database) throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
-        var (albums, unreadable): ([Album], [UnreadableAlbum]) = ([], [])
-        let rows = try rows("WHERE ownerId = ? ORDER BY createdAt, id", arguments: [owner], db)
-        while let row = try rows.next() {
-            do {
-                albums.append(try album(row))
-            } catch let error as FileStorageError {
-                guard let id = String.fromDatabaseValue(row["id"]), try SyncedTable.isForeign(id, in: "album", db)
-                else { throw error }
-                unreadable.append(UnreadableAlbum(id: id, name: String.fromDatabaseValue(row["name"]) ?? id))
-            }
-        }
-        return (albums, unreadable)
-    }
-
     static func one(_ id: UUID, _ db: Database) throws -> Album? {
         let rows = try rows("WHERE id = ?", arguments: [id.text], db)
         // A cursor resets its statement when it is released, and the row loses its values.
         return try withExtendedLifetime(rows) { try rows.next().map(album) }
     }
 
-    private static func rows(
+    fileprivate static func rows(
         _ condition: String, arguments: StatementArguments, _ db: Database
     ) throws -> RowCursor {
         let sql = """
@@ -83,17 +64,65 @@ enum AlbumTable {
         return try Row.fetchCursor(db, sql: sql, arguments: arguments)
     }
 
-    private static func album(_ row: Row) throws -> Album {
+    fileprivate static func album(_ row: Row) throws -> Album {
         let checked = CheckedRow(row, of: "album")
         return Album(
             id: try checked.id(), remoteID: try checked.optional("remoteId"), localID: try checked.optional("localId"),
             ownerID: try checked.value("ownerId"), name: try checked.value("name"),
             createdAt: try checked.date("createdAt"))
     }
+}
 
-    /// - Returns: true if the album existed.
-    static func delete(_ id: UUID, _ db: Database) throws -> Bool {
-        try db.execute(sql: "DELETE FROM album WHERE id = ?", arguments: [id.text])
-        return db.changesCount > 0
+/// Albums of pictures, which only the database implementation has. A photo app needs them, and accounts can share them.
+extension DatabaseStorageService {
+    /// Stores an album. An album with the same id is replaced and keeps its pictures.
+    ///
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` if the owner has another album with the same local
+    ///   id, or if any other album has the same remote id.
+    public func saveAlbum(_ album: Album) async throws {
+        try Self.requireStorable(
+            "album \(album.id.text)", date: album.createdAt,
+            texts: [album.remoteID, album.localID, album.ownerID, album.name])
+        try await write("album \(album.id.text)") { db in try AlbumTable.put(album, db) }
+    }
+
+    /// Returns the albums of an owner by the time of their creation.
+    public func loadAlbums(of ownerID: String) async throws -> [Album] {
+        try await loadAllAlbums(of: ownerID).albums
+    }
+
+    /// Returns the albums of an owner as ``loadAlbums(of:)`` does, and the albums that another account has shared and
+    /// that cannot be read.
+    public func loadAllAlbums(of ownerID: String) async throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
+        try await read("The albums") { db in
+            var (albums, unreadable): ([Album], [UnreadableAlbum]) = ([], [])
+            let rows = try AlbumTable.rows("WHERE ownerId = ? ORDER BY createdAt, id", arguments: [ownerID], db)
+            while let row = try rows.next() {
+                do {
+                    albums.append(try AlbumTable.album(row))
+                } catch let error as FileStorageError {
+                    // A damaged row of another account must not hide the other rows.
+                    guard let id = String.fromDatabaseValue(row["id"]), try SyncedTable.isForeign(id, in: "album", db)
+                    else { throw error }
+                    unreadable.append(UnreadableAlbum(id: id, name: String.fromDatabaseValue(row["name"]) ?? id))
+                }
+            }
+            return (albums, unreadable)
+        }
+    }
+
+    /// Deletes an album, but not its assets.
+    ///
+    /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
+    public func deleteAlbum(_ id: UUID) async throws {
+        try await write("album \(id.text)") { db in
+            try db.execute(sql: "DELETE FROM album WHERE id = ?", arguments: [id.text])
+            guard db.changesCount > 0 else { throw FileStorageError.fileNotFound(name: id.text) }
+        }
+    }
+
+    /// Returns the album with an id, including an album that another account shares, or nil if it does not exist.
+    public func loadAlbum(_ id: UUID) async throws -> Album? {
+        try await read("album \(id.text)") { db in try AlbumTable.one(id, db) }
     }
 }
