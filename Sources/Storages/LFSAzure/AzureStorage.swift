@@ -147,7 +147,8 @@ public final class AzureStorage: TemporaryURLStorage, ThreadedStorage {
             let plan = try PartPlan(
                 byteCount: source.byteCount, partSize: options.partSize, BlockUpload.limits)
             return try await BlockUpload(
-                client: client, fields: fields, permits: permits, key: key, source: source, session: session, plan: plan
+                client: client, fields: fields, permits: permits, key: key, source: source, session: session,
+                plan: plan, earlier: session.checkpoint.flatMap(BlockCheckpoint.init)
             ).run()
         }
     }

@@ -95,6 +95,12 @@ extension AzureFailure {
     /// True if the blocks of a commit are not, or no longer, uncommitted blocks of the blob.
     var isAboutBlocks: Bool { code == "InvalidBlockList" }
 
+    /// True if the blob has uncommitted blocks that leave no room for this one: those of another program, whose IDs
+    /// have another length, or 100,000 of earlier series.
+    var isAboutOtherBlocks: Bool {
+        ["InvalidBlobOrBlock", "BlockCountExceedsLimit", "RequestEntityTooLargeBlockCountExceedsLimit"].contains(code)
+    }
+
     /// True if the service itself reports that the blob does not exist.
     var isMissing: Bool { status == 404 && code != nil && storageError.isMissing }
 }

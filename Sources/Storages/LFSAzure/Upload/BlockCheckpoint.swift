@@ -2,17 +2,18 @@ import LFSHTTPStorage
 import LFSStorage
 
 /// A record that an upload in blocks was started, so that a deletion also drops its blocks. The service lists the
-/// blocks for a later attempt, which needs the record only if it must not use them.
+/// blocks for a later attempt, which needs the record only for the number of their series.
 struct BlockCheckpoint: Codable, Hashable, Sendable {
     /// The SHA-256 of the content.
     var sha256: String
     var partSize: Int64
-    /// True if the service has reported the checksum of other bytes for a block. nil in older checkpoints.
-    var distrustsBlocks: Bool?
+    /// The number of the series whose blocks an attempt may use. nil stands for 0.
+    var series: UInt16?
 
-    init(_ source: UploadSource, partSize: Int64) {
+    init(_ source: UploadSource, partSize: Int64, series: UInt16? = nil) {
         sha256 = source.sha256
         self.partSize = partSize
+        self.series = series
     }
 
     /// Returns nil for a checkpoint of another version or another storage.

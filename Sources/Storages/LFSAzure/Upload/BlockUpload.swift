@@ -7,8 +7,9 @@ import Synchronization
 /// An upload of a file in concurrent blocks, which resumes an interrupted attempt ("Put Block", "Put Block List").
 ///
 /// A block's name contains a hash of its content (``BlockID``). So the service's list shows which blocks of an earlier
-/// attempt can be used. If the service has reported the checksum of other bytes, all blocks are sent again. The blob
-/// appears when all blocks have arrived. It replaces an existing blob only after that was examined.
+/// attempt can be used. If the service has reported the checksum of other bytes, the next attempt begins a new series
+/// and uses only its blocks. The blob appears when all blocks have arrived. It replaces an existing blob only after
+/// that was examined.
 struct BlockUpload: Sendable {
     let client: AzureClient
     let fields: BlobFields
@@ -17,6 +18,10 @@ struct BlockUpload: Sendable {
     let source: UploadSource
     let session: UploadSession
     let plan: PartPlan
+    /// The checkpoint of an earlier attempt.
+    let earlier: BlockCheckpoint?
+
+    private var series: UInt16 { earlier?.series ?? 0 }
 
     /// "Scalability and performance targets for Blob storage": 50,000 blocks of 4,000 MiB.
     static let limits = PartLimits(maximumCount: 50_000, minimumSize: 1 << 20, maximumSize: 4_000 << 20)
@@ -24,16 +29,12 @@ struct BlockUpload: Sendable {
     func run() async throws -> RemoteObject {
         let list = try await client.blocks(of: key)
         if let list, list.isBlob, !session.replacesObject, let object = try await existing(list) { return object }
-        let earlier = session.checkpoint.flatMap(BlockCheckpoint.init)
         if earlier == nil { try await session.save(BlockCheckpoint(source, partSize: plan.partSize).encoded()) }
         var there: [String: Int64] = [:]
-        if earlier?.distrustsBlocks != true {
-            for block in list?.uncommitted ?? [] { there[block.name] = block.byteCount }
-        }
+        for block in list?.uncommitted ?? [] { there[block.name] = block.byteCount }
         do {
             return try await commit(try await send(there))
-        } catch let failure as AzureFailure where failure.code == "InvalidBlobOrBlock" {
-            // The name has uncommitted blocks of another program, whose IDs have another length.
+        } catch let failure as AzureFailure where failure.isAboutOtherBlocks {
             try await client.abandonBlocks(of: key)
             throw failure
         }
@@ -67,22 +68,22 @@ struct BlockUpload: Sendable {
                 }
             }
         } catch {
-            if hasOtherBytes.withLock({ $0 }) { try await distrustBlocks() }
+            if hasOtherBytes.withLock({ $0 }) { try await beginSeries() }
             throw error
         }
         return (names, isProven.withLock { $0 })
     }
 
-    /// Makes the next attempt send all blocks again, because the service lists a block with other bytes under its right
-    /// name and size.
-    private func distrustBlocks() async throws {
-        var checkpoint = BlockCheckpoint(source, partSize: plan.partSize)
-        checkpoint.distrustsBlocks = true
-        try await session.save(checkpoint.encoded())
+    /// Makes the next attempt begin a new series of blocks, because the service lists a block with other bytes under
+    /// its right name and size.
+    private func beginSeries() async throws {
+        // Until the numbers repeat, the service has dropped the first blocks: it keeps them for a week.
+        let next = BlockCheckpoint(source, partSize: plan.partSize, series: series &+ 1)
+        try await session.save(next.encoded())
     }
 
     private func name(of part: PartPlan.Part, _ digest: PayloadDigest) throws(StorageError) -> String {
-        guard let id = BlockID(sha256: digest.sha256, number: part.number) else {
+        guard let id = BlockID(sha256: digest.sha256, number: part.number, series: series) else {
             throw StorageError(.serverError, message: "The digest of a block was not computed.", key: key)
         }
         return id.text
