@@ -6,37 +6,8 @@ import LFSSync
 import LFSTesting
 import Testing
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 private enum ServerProgram {
     static let path = ProcessInfo.processInfo.environment["LFS_SERVER"]
-
-    /// Returns a port that is free now.
-    static func freePort() throws -> UInt16 {
-        #if canImport(Glibc)
-        let type = Int32(SOCK_STREAM.rawValue)
-        #else
-        let type = SOCK_STREAM
-        #endif
-        let socket = socket(AF_INET, type, 0)
-        try #require(socket >= 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(socket, generic, length) == 0 && getsockname(socket, generic, &length) == 0
-            }
-        }
-        try #require(isBound)
-        return UInt16(bigEndian: address.sin_port)
-    }
 }
 
 /// Tests of the steps of the page "Sync your own tables", with the built `lfs-server` at the path in `LFS_SERVER`.
@@ -94,8 +65,9 @@ struct OwnTablesTests {
 
         _ = try run(commands[0], in: folder)
         let tokens = try [commands[1], commands[2]].map { try #require(try run($0, in: folder).last) }
-        let port = try ServerProgram.freePort()
-        let (server, output) = try start(commands[3] + " --listen 127.0.0.1:\(port)", in: folder)
+        // The server prints the port that the system chooses.
+        let address = " --listen 127.0.0.1:0 --url http://127.0.0.1/lfs"
+        let (server, output) = try start(commands[3] + address, in: folder)
         defer {
             server.terminate()
             server.waitUntilExit()

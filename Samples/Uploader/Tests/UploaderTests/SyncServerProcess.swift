@@ -1,10 +1,6 @@
 import Foundation
 import Testing
 
-#if canImport(Glibc)
-import Glibc
-#endif
-
 /// The built `lfs-server` with a sync database. `LFS_SERVER` is its path.
 final class SyncServerProcess {
     static let path = ProcessInfo.processInfo.environment["LFS_SERVER"]
@@ -18,7 +14,7 @@ final class SyncServerProcess {
     /// Starts the server with the database `sync.sqlite` in the folder.
     init(in folder: URL) throws {
         self.folder = folder
-        port = try Self.freePort()
+        port = try ReservedPort().number
         try start()
     }
 
@@ -87,28 +83,6 @@ final class SyncServerProcess {
         process.standardError = try FileHandle(forWritingTo: folder.appendingPathComponent(".server-log").made())
         try process.start()
         return process
-    }
-
-    /// Returns a free port of this machine.
-    ///
-    /// A socket stays bound to it for the rest of the run, so that no other process gets the port. The server may bind
-    /// to it as well, because that socket never listens.
-    static func freePort() throws -> UInt16 {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        try #require(socket >= 0)
-        var isShared: Int32 = 1
-        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let port: UInt16? = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                guard bind(socket, generic, length) == 0, getsockname(socket, generic, &length) == 0 else { return nil }
-                return UInt16(bigEndian: UnsafeRawPointer(generic).load(as: sockaddr_in.self).sin_port)
-            }
-        }
-        return try #require(port)
     }
 }
 

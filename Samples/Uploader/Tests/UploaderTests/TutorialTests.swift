@@ -21,7 +21,7 @@ struct TutorialTests {
         let tutorial = try Tutorial("\(Self.catalog)/ServerAndTwoDevices.md")
         #expect(tutorial.steps.count > 10)
         try withFolder { folder in
-            try tutorial.run(in: folder, programs: programs, port: SyncServerProcess.freePort())
+            try tutorial.run(in: folder, programs: programs, port: ReservedPort().number)
             #expect(try Self.visibleNames(in: folder) == [])
         }
     }

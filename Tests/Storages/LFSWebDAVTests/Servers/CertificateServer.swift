@@ -39,19 +39,13 @@ struct CertificateServer {
         for name in ["root/dav", "temporary"] {
             try FileManager.default.createDirectory(at: folder.child(name), withIntermediateDirectories: true)
         }
-        // Another process may take the port in between.
-        for _ in 0..<5 {
-            let port = try Self.freePort()
-            let text = Self.configuration(port, identity: identity, authority: authority, folder: folder)
-            try Data(text.utf8).write(to: folder.child("nginx.conf"))
-            // The command ends when the server listens.
-            guard try await ToolRun(Self.program, arguments: Self.files(folder)).finish() != 0 else {
-                self.port = port
-                return
-            }
+        port = try ReservedPort().number
+        let text = Self.configuration(port, identity: identity, authority: authority, folder: folder)
+        try Data(text.utf8).write(to: folder.child("nginx.conf"))
+        // The command ends when the server listens.
+        guard try await ToolRun(Self.program, arguments: Self.files(folder)).finish() == 0 else {
+            throw Failure(reason: try String(contentsOf: folder.child("error.log"), encoding: .utf8))
         }
-        let log = try String(contentsOf: folder.child("error.log"), encoding: .utf8)
-        throw Failure(reason: log)
     }
 
     /// Stops the server, and returns the statuses of its replies.
@@ -92,26 +86,5 @@ struct CertificateServer {
             }
 
             """
-    }
-
-    private static func freePort() throws -> UInt16 {
-        #if canImport(Glibc)
-        let type = Int32(SOCK_STREAM.rawValue)
-        #else
-        let type = SOCK_STREAM
-        #endif
-        let number = socket(AF_INET, type, 0)
-        defer { close(number) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(number, pointer, length) == 0 && getsockname(number, pointer, &length) == 0
-            }
-        }
-        guard isBound else { throw Failure(reason: String(cString: strerror(errno))) }
-        return UInt16(bigEndian: address.sin_port)
     }
 }
