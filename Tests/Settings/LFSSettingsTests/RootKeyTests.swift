@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Root keys", .serialized, .timeLimit(.minutes(10)))
+@Suite("Root keys", .timeLimit(.minutes(10)))
 struct RootKeyTests {
     private static let stores: [Store] = [.encrypted, .encryptedFile, .keychain]
 
@@ -165,11 +165,10 @@ struct RootKeyTests {
 
     // MARK: Credentials of services
 
-    /// Runs a body with `$CREDENTIALS_DIRECTORY` set. These tests run one after another.
-    private func withCredentials(_ folder: URL?, _ body: () async throws -> Void) async throws {
-        if let folder { setenv("CREDENTIALS_DIRECTORY", folder.path, 1) } else { unsetenv("CREDENTIALS_DIRECTORY") }
-        defer { unsetenv("CREDENTIALS_DIRECTORY") }
-        try await body()
+    /// Returns the options of a service whose credentials are in a folder, or that has none.
+    private func options(credentials folder: URL?, name: String = "lfs-root") -> StorageOptions {
+        let environment = folder.map { ["CREDENTIALS_DIRECTORY": $0.path] } ?? [:]
+        return StorageOptions(rootKey: .credential(name, environment: environment))
     }
 
     @Test("A service credential serves as root key in raw, hexadecimal and Base64 form")
@@ -181,18 +180,16 @@ struct RootKeyTests {
             let bytes = Data((0..<32).map { UInt8($0 * 7) })
             let hex = bytes.map { String($0, radix: 16).leftPadded }.joined()
             let key: StorageKey<String> = Store.encrypted.key("key")
-            let options = StorageOptions(rootKey: .credential("lfs-root"))
+            let options = options(credentials: folder)
             let forms = [bytes, Data((hex + "\n").utf8), Data((bytes.base64EncodedString() + "\n").utf8)]
             for (number, form) in forms.enumerated() {
                 let file = folder.child("lfs-root")
                 if number > 0 { try FileManager.default.removeItem(at: file) }
                 try form.write(to: file)
                 try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file.path)
-                try await withCredentials(folder) {
-                    let storage = try await place.open(options) { key }
-                    if number == 0 { try await storage.set("value", for: key) }
-                    #expect(try await storage.get(key) == "value")
-                }
+                let storage = try await place.open(options) { key }
+                if number == 0 { try await storage.set("value", for: key) }
+                #expect(try await storage.get(key) == "value")
             }
         }
     }
@@ -202,28 +199,28 @@ struct RootKeyTests {
         try await withPlace { place in
             let folder = place.folder.child("credentials")
             let key: StorageKey<String> = Store.encrypted.key("key")
-            func expectCode(_ code: SettingsError.Code, name: String = "lfs-root") async throws {
-                let storage = try await place.open(StorageOptions(rootKey: .credential(name))) { key }
+            func expectCode(_ code: SettingsError.Code, options: StorageOptions) async throws {
+                let storage = try await place.open(options) { key }
                 await expectFailure(code) { try await storage.set("x", for: key) }
             }
-            try await withCredentials(nil) { try await expectCode(.keyMissing) }
-            try await withCredentials(folder) { try await expectCode(.keyMissing) }
+            let some = options(credentials: folder)
+            try await expectCode(.keyMissing, options: options(credentials: nil))
+            try await expectCode(.keyMissing, options: some)
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            try await withCredentials(folder) {
-                try await expectCode(.keyMissing)
-                let file = folder.child("lfs-root")
-                for content in ["", "short", String(repeating: "g", count: 64), String(repeating: "0", count: 300)] {
-                    try Data(content.utf8).write(to: file)
-                    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file.path)
-                    try await expectCode(.keyMismatch)
-                    try FileManager.default.removeItem(at: file)
-                }
-                try Data(count: 32).write(to: file)
-                try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: file.path)
-                try await expectCode(.permissionDenied)
-                try await expectCode(.invalidName, name: "../keys/root")
-                try await expectCode(.invalidName, name: "..")
+            try await expectCode(.keyMissing, options: some)
+            let file = folder.child("lfs-root")
+            for content in ["", "short", String(repeating: "g", count: 64), String(repeating: "0", count: 300)] {
+                try Data(content.utf8).write(to: file)
+                try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file.path)
+                try await expectCode(.keyMismatch, options: some)
+                try FileManager.default.removeItem(at: file)
+            }
+            try Data(count: 32).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: file.path)
+            try await expectCode(.permissionDenied, options: some)
+            for name in ["../keys/root", ".."] {
+                try await expectCode(.invalidName, options: options(credentials: folder, name: name))
             }
             #expect(
                 try await place.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM lfs_setting_key") } == 0
@@ -242,16 +239,14 @@ struct RootKeyTests {
                 at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o550])
             try Data(count: 32).write(to: file)
             let key: StorageKey<String> = Store.encrypted.key("key")
-            let options = StorageOptions(rootKey: .credential("lfs-root"))
-            try await withCredentials(folder) {
-                for (mode, isTaken) in [(0o444, false), (0o460, false), (0o450, false), (0o440, true)] {
-                    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
-                    let storage = try await place.open(options) { key }
-                    if isTaken {
-                        try await storage.set("value", for: key)
-                    } else {
-                        await expectFailure(.permissionDenied) { try await storage.set("value", for: key) }
-                    }
+            let options = options(credentials: folder)
+            for (mode, isTaken) in [(0o444, false), (0o460, false), (0o450, false), (0o440, true)] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+                let storage = try await place.open(options) { key }
+                if isTaken {
+                    try await storage.set("value", for: key)
+                } else {
+                    await expectFailure(.permissionDenied) { try await storage.set("value", for: key) }
                 }
             }
         }
@@ -267,7 +262,7 @@ struct RootKeyTests {
             try Data((0..<32).map { _ in UInt8.random(in: 0...255) }).write(to: plain)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
             let key: StorageKey<String> = Store.encrypted.key("key")
-            let options = StorageOptions(rootKey: .credential("lfs-root"))
+            let options = options(credentials: folder)
             #expect(
                 try runTool(
                     "systemd-creds",
@@ -278,11 +273,9 @@ struct RootKeyTests {
                 #expect(
                     try runTool("systemd-creds", arguments: ["decrypt", "--name=lfs-root", sealed.path, file.path]))
                 try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file.path)
-                try await withCredentials(folder) {
-                    let storage = try await place.open(options) { key }
-                    if round == 0 { try await storage.set("value", for: key) }
-                    #expect(try await storage.get(key) == "value")
-                }
+                let storage = try await place.open(options) { key }
+                if round == 0 { try await storage.set("value", for: key) }
+                #expect(try await storage.get(key) == "value")
             }
         }
     }

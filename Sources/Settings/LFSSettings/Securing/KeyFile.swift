@@ -99,6 +99,8 @@ struct KeyFile: Sendable {
 /// A systemd credential of a service. Its methods block the thread.
 struct ServiceCredential: Sendable {
     let name: String
+    /// The path in `$CREDENTIALS_DIRECTORY`, or nil if the variable is not set.
+    let folder: String?
 
     /// - Throws: ``SettingsError/Code/keyMissing`` outside of a service with this credential.
     func read() throws -> SymmetricKey? {
@@ -106,9 +108,7 @@ struct ServiceCredential: Sendable {
             throw SettingsError(
                 .invalidName, message: "The name of a credential must not contain a slash or begin with a period.")
         }
-        guard let path = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"], path.hasPrefix("/") else {
-            throw missing("$CREDENTIALS_DIRECTORY is not set")
-        }
+        guard let path = folder, path.hasPrefix("/") else { throw missing("$CREDENTIALS_DIRECTORY is not set") }
         guard let folder = try Directory.find(path) else { throw missing("\(path) does not exist") }
         // systemd gives the folder to the service's user, or keeps root as its owner and lets that user read it.
         let owners: Set = [FileStatus.currentUser, 0]

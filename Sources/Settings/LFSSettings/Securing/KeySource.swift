@@ -54,9 +54,13 @@ public struct KeySource: Sendable {
     ///
     /// The file contains 32 bytes, or the same as text: 64 hex digits, or Base64 (RFC 4648).
     public static func credential(_ name: String) -> KeySource {
-        KeySource(
-            load: { _ in try await BlockingPool.shared.run { _ in try ServiceCredential(name: name).read() } },
-            make: nil)
+        credential(name, environment: ProcessInfo.processInfo.environment)
+    }
+
+    /// Returns the credential of a service with these environment variables.
+    package static func credential(_ name: String, environment: [String: String]) -> KeySource {
+        let credential = ServiceCredential(name: name, folder: environment["CREDENTIALS_DIRECTORY"])
+        return KeySource(load: { _ in try await BlockingPool.shared.run { _ in try credential.read() } }, make: nil)
     }
 
     /// A root key that the app stores.
