@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Testing
 
@@ -109,12 +108,6 @@ final class RawConnection: @unchecked Sendable {
         guard count >= 0 else { throw Failure() }
         waiting += room.prefix(count)
         return count > 0
-    }
-
-    private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { done in
-            DispatchQueue.global().async { done.resume(with: Result { try body() }) }
-        }
     }
 }
 

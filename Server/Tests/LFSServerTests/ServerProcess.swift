@@ -38,7 +38,7 @@ struct ServerProcess: Sendable {
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.start()
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let line = try await blocking { String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) }
         let text = try String(contentsOf: number, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         let server = ServerProcess(line: line, id: try #require(Int32(text)), logPath: errors.path)
         let result: Result<Void, any Error>
@@ -50,7 +50,7 @@ struct ServerProcess: Sendable {
             result = .failure(error)
         }
         kill(server.id, SIGTERM)
-        process.waitUntilExit()
+        try await blocking { process.waitUntilExit() }
         try result.get()
         return process.terminationStatus
     }

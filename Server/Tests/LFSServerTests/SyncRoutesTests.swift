@@ -175,15 +175,6 @@ private final class RawSocket: Sendable {
         guard result == 0 else { throw Failure() }
     }
 
-    /// Runs a blocking call on a thread that the server does not need.
-    private func blocking<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
-    }
-
     func send(_ text: String) async throws {
         let (bytes, socket) = (Array(text.utf8), socket)
         let count = try await blocking { Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
