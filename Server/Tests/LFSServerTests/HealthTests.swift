@@ -14,6 +14,11 @@ struct HealthTests {
     private let lines = LogLines()
     private var logger: Logger { Logger(label: "test") { [lines] _ in lines } }
 
+    /// Returns a check that a busy machine cannot make fail.
+    private func check(_ name: String, _ body: @escaping @Sendable () async throws -> Void) -> HealthCheck {
+        HealthCheck(name, logger: logger, patience: .seconds(600), body)
+    }
+
     @Test func `Concurrent and later probes share one run of a check`() async throws {
         let count = Count()
         let check = HealthCheck("part", logger: logger, lifetime: .seconds(600), patience: .seconds(600)) {
@@ -25,7 +30,7 @@ struct HealthTests {
             for await outcome in group { #expect(outcome == .passed) }
         }
         #expect(await check.outcome() == .passed && count.value == 1)
-        let short = HealthCheck("part", logger: logger, lifetime: .zero) { count.add() }
+        let short = HealthCheck("part", logger: logger, lifetime: .zero, patience: .seconds(600)) { count.add() }
         for _ in 0..<3 { _ = await short.outcome() }
         #expect(count.value == 4)
     }
@@ -46,9 +51,8 @@ struct HealthTests {
 
     @Test func `A failed check makes the server unready and is named in the reply`() async throws {
         let readiness = Readiness(checks: [
-            HealthCheck("database", logger: logger) { throw SQLFailure(.unavailable, message: "host=secret.example") },
-            HealthCheck("disk", logger: logger) { throw HealthFailure(message: "Full.") },
-            HealthCheck("storage", logger: logger) {},
+            check("database") { throw SQLFailure(.unavailable, message: "host=secret.example") },
+            check("disk") { throw HealthFailure(message: "Full.") }, check("storage") {},
         ])
         let router = Router(context: ServerContext.self)
         readiness.addRoutes(to: router)
@@ -71,7 +75,7 @@ struct HealthTests {
 
     @Test func `A server with all checks passing is ready`() async throws {
         let router = Router(context: ServerContext.self)
-        Readiness(checks: [HealthCheck("database", logger: logger) {}]).addRoutes(to: router)
+        Readiness(checks: [check("database") {}]).addRoutes(to: router)
         try await serving(router) { server in
             let reply = try await server.send("GET", path: "/health/ready")
             #expect(reply.status == 200)
