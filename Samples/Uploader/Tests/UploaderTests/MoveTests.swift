@@ -272,14 +272,16 @@ struct MoveTests {
             let handle = try FileHandle(forReadingFrom: file)
             let stamp = try #require(AssetVersion(ofOpenFile: handle.fileDescriptor)).text
             try handle.close()
-            // The stamp is that of the file now, but the bytes that were read are others.
+            // The stamp is that of the file now, but the bytes that were read in the same tick are others.
+            let tick = try FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
+            let readAt = try #require(tick)
             let original = Original(path: FilePath(file.path), document: "1")
             var linked = LinkedStamps()
             #expect(throws: UploaderError.self) {
-                try original.remove(stamp, sha256: sha256(of: "one"), readAt: Date(), linked: &linked)
+                try original.remove(stamp, sha256: sha256(of: "one"), readAt: readAt, linked: &linked)
             }
             #expect(try Data(contentsOf: file) == Data("two".utf8))
-            try original.remove(stamp, sha256: sha256(of: "two"), readAt: Date(), linked: &linked)
+            try original.remove(stamp, sha256: sha256(of: "two"), readAt: readAt, linked: &linked)
             #expect(!FileManager.default.fileExists(atPath: file.path))
         }
     }
