@@ -15,7 +15,7 @@ import Glibc
 import Darwin
 #endif
 
-@Suite("Killed apps and daemons of background uploads", .serialized, .timeLimit(.minutes(15)))
+@Suite("Killed apps and daemons of background uploads", .serialized, .timeLimit(.minutes(60)))
 struct BackgroundKillTests {
     /// The number of runs with a different seed. `LFS_BACKGROUND_SEEDS` changes it.
     private static let seeds = 1...(Int(ProcessInfo.processInfo.environment["LFS_BACKGROUND_SEEDS"] ?? "") ?? 1)

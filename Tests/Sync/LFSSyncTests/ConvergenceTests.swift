@@ -17,7 +17,7 @@ private let runs = setting("LFS_SYNC_MODEL_RUNS")
 private let seed = setting("LFS_SYNC_MODEL_SEED")
 
 /// Devices that make random changes over a faulty network, with resets and restored databases.
-@Suite("Convergence of random sync runs", .serialized, .timeLimit(.minutes(runs == nil ? 15 : 6_000)))
+@Suite("Convergence of random sync runs", .serialized, .timeLimit(.minutes(runs == nil ? 60 : 6_000)))
 struct ConvergenceTests {
     @Test("Devices and the server converge after random operations without lost writes")
     func model() async throws {
