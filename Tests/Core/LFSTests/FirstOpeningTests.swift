@@ -68,6 +68,49 @@ struct FirstOpeningTests {
         }
     }
 
+    /// An observer that lets every commit fail.
+    private final class Refusal: TransactionObserver, Sendable {
+        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+        func databaseDidChange(with event: DatabaseEvent) {}
+        func databaseWillCommit() throws { throw CocoaError(.fileWriteUnknown) }
+        func databaseDidCommit(_ db: Database) {}
+        func databaseDidRollback(_ db: Database) {}
+    }
+
+    @Test("The use of another folder is detected after an opening whose count failed")
+    func elsewhereAfterFailure() async throws {
+        try await withHost { host in
+            var options = host.options
+            options.localStore = host.folder.appendingPathComponent("elsewhere")
+            for _ in 0..<2 { try await withManager(host) { _ in } }
+            let store = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 2)
+            let opening = GenerationCount(runner: BackgroundRunner(host.database), store: store, wallClock: { Date() })
+            let refusal = Refusal()
+            host.database.add(transactionObserver: refusal)
+            await #expect(throws: CocoaError.self) { _ = try await opening.count(isAlone: true) }
+            host.database.remove(transactionObserver: refusal)
+            #expect(try number("announced", host: host) == 3)
+            try #expect(host.count("lfs_state WHERE generation = 2") == 1)
+            // The other folder now counts the opening with the announced number.
+            try await withManager(host, options: options) { _ in }
+            try #expect(host.count("lfs_state WHERE generation = 3") == 1)
+            try await withManager(host) { lfs in try await #expect(!lfs.absentFolders().isEmpty) }
+        }
+    }
+
+    @Test("An opening whose count failed does not look like another folder")
+    func failure() async throws {
+        try await withHost { host in
+            for _ in 0..<2 { try await withManager(host) { _ in } }
+            let store = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 2)
+            try store.announce(generation: 3, barrier: StoreMarker.makeBarrier())
+            for _ in 0..<2 {
+                try await withManager(host) { lfs in try await #expect(lfs.absentFolders().isEmpty) }
+            }
+            #expect(try !store.followsAnother())
+        }
+    }
+
     @Test("Two concurrent first openings do not look like a copied database")
     func together() async throws {
         try await withHost { host in

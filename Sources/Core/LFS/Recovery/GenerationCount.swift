@@ -9,7 +9,9 @@ import LFSSystem
 /// The folder is created with the number of the opening that creates it. The marker announces each number, then the
 /// database counts durably, and then the marker gets the new count. So an opening that was interrupted between these
 /// steps differs from a copy: the marker says that the folder was made for the first opening, and the database has
-/// never had a file. It also differs from the use of another folder, whose openings this marker does not announce.
+/// never had a file. It also differs from the use of another folder, whose openings this marker does not announce. If
+/// the count of an announced opening fails, another folder may use its number, but not the random number of the
+/// announcement.
 struct GenerationCount: Sendable {
     let runner: BackgroundRunner
     let store: LocalStore
@@ -41,10 +43,12 @@ struct GenerationCount: Sendable {
         let now = wallClock().millisecondsSince1970
         return try await runner.writeDurably { db in
             let marker = try store.currentMarker()
+            let barrier = StoreMarker.makeBarrier()
             let (before, generation) = try StateTable.countOpening(
-                marker: marker.generation, isNew: marker.madeFor == 1, now: now, db)
+                marker: marker.generation, isNew: marker.madeFor == 1, barrier: barrier, now: now, db)
+            let lags = marker.lagsBehind(before.count, barrier: before.barrier)
             // Before the commit, so that a full disk of the store leaves the count of the database unchanged.
-            try store.announce(generation: generation, followsAnother: isAlone && marker.lagsBehind(before))
+            try store.announce(generation: generation, barrier: barrier, followsAnother: isAlone && lags)
             return generation
         }
     }

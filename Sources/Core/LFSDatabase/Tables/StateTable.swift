@@ -54,6 +54,14 @@ package enum StateTable {
         return (try checked.number("updateMillisecond", in: times), try checked.number("sweepsFrom", in: times))
     }
 
+    /// The openings that the database has counted.
+    package struct Openings: Sendable {
+        package let count: Int64
+        /// The number that the last opening has written, plus the number of durable commits since. Nil if another
+        /// program has written something else.
+        package let barrier: Int64?
+    }
+
     /// Counts an opening of the database. The new number exceeds the one that the local store has recorded. If another
     /// program has committed within ``applying(_:_:)``, this state ends.
     ///
@@ -64,26 +72,30 @@ package enum StateTable {
     /// - Parameters:
     ///   - marker: the number of the last opening that used the folder, 0 for none.
     ///   - isNew: true if the folder was created for the first opening.
+    ///   - barrier: a number that identifies this opening.
     ///   - now: milliseconds since 1970.
-    /// - Returns: the numbers of the previous opening and of this one.
+    /// - Returns: the openings before this one, and the number of this one.
     package static func countOpening(
-        marker: Int64, isNew: Bool, now: Int64, _ db: Database
-    ) throws -> (before: Int64, this: Int64) {
-        let before = try generation(db)
+        marker: Int64, isNew: Bool, barrier: Int64, now: Int64, _ db: Database
+    ) throws -> (before: Openings, this: Int64) {
+        let before = try openings(db)
         try db.execute(
             sql: """
-                UPDATE lfs_state SET generation = max(generation, ?1) + 1, isApplying = 0,
+                UPDATE lfs_state SET generation = max(generation, ?1) + 1, barrier = ?4, isApplying = 0,
                     sweepsFrom = CASE
                         WHEN generation < ?1 THEN max(sweepsFrom, ?2)
                         WHEN ?1 > 0 OR generation = 0 OR (?3 AND updateMillisecond = 0) THEN sweepsFrom
                         ELSE max(sweepsFrom, ?2) END
                 """,
-            arguments: [marker, now, isNew])
-        return (before, try generation(db))
+            arguments: [marker, now, isNew, barrier])
+        return (before, try openings(db).count)
     }
 
-    private static func generation(_ db: Database) throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
+    private static func openings(_ db: Database) throws -> Openings {
+        let row = try Row.fetchOne(db, sql: "SELECT generation, barrier FROM lfs_state")
+        return Openings(
+            count: row.flatMap { Int64.fromDatabaseValue($0[0]) } ?? 0,
+            barrier: row.flatMap { Int64.fromDatabaseValue($0[1]) })
     }
 
     // MARK: Resetting

@@ -74,10 +74,12 @@ package final class LocalStore: Sendable {
     ///
     /// - Parameters:
     ///   - generation: the number of that opening, starting at 1.
+    ///   - barrier: the number that identifies it.
     ///   - followsAnother: true if the database was used with another folder since the last use of this one.
-    package func announce(generation: Int64, followsAnother: Bool = false) throws(FileError) {
+    package func announce(generation: Int64, barrier: Int64, followsAnother: Bool = false) throws(FileError) {
         var marker = try currentMarker()
-        marker.announced = max(marker.announced ?? 0, generation)
+        marker.announced = generation
+        marker.announcedBarrier = barrier
         if followsAnother { marker.followsAnother = true }
         try write(marker)
     }

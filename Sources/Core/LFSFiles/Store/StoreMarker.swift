@@ -25,18 +25,37 @@ package struct StoreMarker: Codable, Sendable {
     package var madeFor: Int64?
     /// True if the database was used with another folder before this one, or between two uses of it. Nil means false.
     package var followsAnother: Bool?
-    /// The highest number of an opening that was written here before the database counted it. Nil in the marker of an
+    /// The number of the last opening that was written here before the database counted it. Nil in the marker of an
     /// earlier version.
     ///
     /// The process may end, or the disk may be full, after the database has counted and before ``generation`` is
     /// written. This number shows that the counted opening used this folder.
     package var announced: Int64?
+    /// The random number that the announced opening wrote to the database with its count. If it was not counted, an
+    /// opening with another folder may have its number in ``announced``, but not this one. Nil in the marker of an
+    /// earlier version.
+    package var announcedBarrier: Int64?
+
+    /// The numbers of two openings differ by a multiple of it. The durable commits after an opening add to its number.
+    private static let barrierStep: Int64 = 1 << 32
+
+    /// Returns a random number that identifies an opening.
+    package static func makeBarrier() -> Int64 { Int64.random(in: 0..<1 << 30) * barrierStep }
 
     /// Returns true if the database has counted an opening that did not use this folder.
     ///
-    /// - Parameter openings: the number of openings that the database has counted.
-    package func lagsBehind(_ openings: Int64) -> Bool {
-        generation > 0 && max(generation, announced ?? 0) < openings
+    /// - Parameters:
+    ///   - openings: the number of openings that the database has counted.
+    ///   - barrier: the number that identifies the last of them, plus the number of durable commits since. Nil if it is
+    ///     unknown.
+    package func lagsBehind(_ openings: Int64, barrier: Int64?) -> Bool {
+        guard generation > 0, generation < openings else { return false }
+        guard let announced, announced >= openings else { return true }
+        // Before a later opening was announced here, the last one was examined.
+        guard announced == openings, let announcedBarrier else { return false }
+        guard let barrier else { return true }
+        let (commits, isTooFar) = barrier.subtractingReportingOverflow(announcedBarrier)
+        return isTooFar || !(0..<Self.barrierStep).contains(commits)
     }
 
     /// Reads the marker, creates it in a new folder, and checks that the folder belongs to this database.
