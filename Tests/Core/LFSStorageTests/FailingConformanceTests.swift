@@ -42,7 +42,7 @@ struct FailingConformanceTests {
             "that claims to have stored what it has not", LyingStorage(InMemoryStorage()),
             checks: "an empty file is downloaded unchanged"),
         Fault(
-            "that fails once", FailingStorage.once(InMemoryStorage(), on: [.upload], with: refused),
+            "that fails once", FailingStorage(InMemoryStorage(), on: [.upload], with: refused),
             checks: "an empty file is downloaded unchanged"),
         Fault(
             "that cannot be reached", UnreachableStorage(InMemoryStorage()),

@@ -31,9 +31,9 @@ struct FaultOperationTests {
         Fault(testDescription: "FailingStorage", possible: StorageOperation.all, usual: StorageOperation.all) {
             let error = StorageError(.forbidden, message: "It fails on purpose.")
             return if let operations = $1 {
-                FailingStorage.once($0, on: operations, with: error)
+                FailingStorage($0, on: operations, with: error)
             } else {
-                FailingStorage.once($0, with: error)
+                FailingStorage($0, with: error)
             }
         },
         Fault(testDescription: "LyingStorage", possible: [.upload, .download, .delete], usual: [.upload]) {

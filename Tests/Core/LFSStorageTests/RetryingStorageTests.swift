@@ -140,7 +140,7 @@ struct RetryingStorageTests {
     func retryAfter(_ asked: Int, waited: Int) async throws {
         let key = try await stored()
         let busy = StorageError(.throttled, message: "Slow down.", retryAfter: .seconds(asked))
-        let storage = retrying(FailingStorage.once(memory, on: [.head], with: busy))
+        let storage = retrying(FailingStorage(memory, on: [.head], with: busy))
         async let object = storage.head(key)
         await clock.waitForSleepers { $0 == [.seconds(waited)] }
         clock.advance(by: .seconds(waited))

@@ -32,7 +32,7 @@ struct RetryTests {
     @Test("A retry waits as long as the storage asks, up to a cap", arguments: [(5, 5), (100_000, 3_600)])
     func retryAfter(_ asked: Int, waited: Int) async throws {
         let busy = StorageError(.throttled, message: "Slow down.", retryAfter: .seconds(asked))
-        let failing = FailingStorage.once(memory, with: busy)
+        let failing = FailingStorage(memory, with: busy)
         try await withPool(failing, jobs: ["a"]) { harness in
             await harness.clock.waitForSleepers { $0 == [.seconds(waited)] }
             #expect(harness.journal.due("a") == .seconds(waited))
@@ -43,7 +43,7 @@ struct RetryTests {
 
     @Test("A storage error `cancelled` without a cancellation is retried like any other")
     func cancelledByItself() async throws {
-        let odd = FailingStorage.once(memory, with: StorageError(.cancelled, message: "I had enough."))
+        let odd = FailingStorage(memory, with: StorageError(.cancelled, message: "I had enough."))
         try await withPool(odd, jobs: ["a"]) { harness in
             await harness.clock.waitForSleepers { $0 == [.milliseconds(100)] }
             #expect(harness.journal.attempts(of: "a") == 1)
@@ -54,7 +54,7 @@ struct RetryTests {
 
     @Test("A permanent error is not retried, and other jobs continue")
     func permanent() async throws {
-        let failing = FailingStorage.once(memory, with: StorageError(.invalidRequest, message: "No."))
+        let failing = FailingStorage(memory, with: StorageError(.invalidRequest, message: "No."))
         try await withPool(failing, maxExecutors: 1, jobs: ["a", "b"]) { harness in
             await harness.waitForEnd(of: 2)
             #expect(harness.journal.endings == ["a": .failed(.invalidRequest), "b": .uploaded])

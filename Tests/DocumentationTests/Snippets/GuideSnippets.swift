@@ -231,7 +231,7 @@ enum Guide {
 
     static func fault() -> any RemoteStorage {
         // snippet
-        let storage = FailingStorage.once(
+        let storage = FailingStorage(
             InMemoryStorage(), on: [.download], with: StorageError(.timeout, message: "It fails on purpose."))
         // end
         return storage

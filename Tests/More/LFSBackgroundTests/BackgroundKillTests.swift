@@ -39,7 +39,7 @@ struct BackgroundKillTests {
         var isOver = false
         try await BackgroundHost.run { host, store in
             let spool = host.folder.child("spool")
-            let session = try SpooledSession(spool: spool)
+            let session = try SimulatedDaemon.session(spool: spool)
             try await host.launch(with: session) { app in
                 _ = try await app.attach(1_000, seed: 1)
                 _ = try await app.attach(2_000, seed: 2)
@@ -73,7 +73,7 @@ struct BackgroundKillTests {
         let rounds = 6
         try await BackgroundHost.run { host, store in
             let spool = host.folder.child("spool")
-            let session = try SpooledSession(spool: spool)
+            let session = try SimulatedDaemon.session(spool: spool)
             try await host.launch(with: session) { _ in }
             var generator = SeededGenerator(seed: UInt64(seed))
             var faults = SimulatedDaemon.Faults.all(seed: UInt64(seed))
@@ -149,7 +149,7 @@ struct BackgroundKillTests {
     /// Hands uploads over, handles events, and uploads what is left.
     private static func victim(_ host: BackgroundHost, killedAtStep step: Int, attachesFiles: Bool) async throws {
         let count = Mutex(0)
-        let session = try SpooledSession(spool: host.folder.child("spool"))
+        let session = try SimulatedDaemon.session(spool: host.folder.child("spool"))
         try await host.launch(
             with: session,
             configure: { _, limits in

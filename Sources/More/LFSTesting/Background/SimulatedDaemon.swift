@@ -1,4 +1,5 @@
 public import Foundation
+public import LFSBackground
 import LFSHTTP
 import LFSHTTPStorage
 import LFSStorage
@@ -17,30 +18,42 @@ import Darwin
 ///
 /// ```swift
 /// try await SimulatedDaemon(spool: folder, faults: .init(seed: 7)).run()     // in the second process
-/// let session = try SpooledSession(spool: folder)                            // in the app
+/// let session = try SimulatedDaemon.session(spool: folder)                   // in the app
 /// ```
 ///
 /// It sends one task at a time through the HTTP engine of the platform, in any order, and follows redirects as the
 /// system does. Equal seeds give equal decisions for equal tasks.
 public struct SimulatedDaemon: Sendable {
-    /// The faults of a daemon. Shares are between 0 and 1. The default of each is 0.
+    /// The faults of a daemon. Shares are between 0 and 1.
     public struct Faults: Hashable, Codable, Sendable {
-        /// The seed of all decisions.
-        public var seed: UInt64
-        /// The share of events that are delivered late, after events of later tasks.
-        public var lateShare = 0.0
-        /// The share of events that are delivered twice.
-        public var repeatedShare = 0.0
-        /// The share of events that are never delivered.
-        public var lostShare = 0.0
-        /// The share of tasks that are reported as sent without being sent.
-        public var lyingShare = 0.0
-        /// The number of steps after which the process kills itself. Nil for never. A task has three steps: begun, sent
-        /// and reported.
-        public var stepsToDeath: Int?
+        package var seed: UInt64
+        package var lateShare: Double
+        package var repeatedShare: Double
+        package var lostShare: Double
+        package var lyingShare: Double
+        package var stepsToDeath: Int?
 
-        /// Creates the faults of a daemon whose only fault is the order of tasks.
-        public init(seed: UInt64) { self.seed = seed }
+        /// Creates the faults of a daemon. Without shares its only fault is the order of tasks.
+        ///
+        /// - Parameters:
+        ///   - seed: the seed of all decisions.
+        ///   - lateShare: the share of events that are delivered late, after events of later tasks.
+        ///   - repeatedShare: the share of events that are delivered twice.
+        ///   - lostShare: the share of events that are never delivered.
+        ///   - lyingShare: the share of tasks that are reported as sent without being sent.
+        ///   - stepsToDeath: the number of steps after which the process kills itself. Nil for never. A task has three
+        ///     steps: begun, sent and reported.
+        public init(
+            seed: UInt64, lateShare: Double = 0, repeatedShare: Double = 0, lostShare: Double = 0,
+            lyingShare: Double = 0, stepsToDeath: Int? = nil
+        ) {
+            self.seed = seed
+            self.lateShare = lateShare
+            self.repeatedShare = repeatedShare
+            self.lostShare = lostShare
+            self.lyingShare = lyingShare
+            self.stepsToDeath = stepsToDeath
+        }
     }
 
     private let spool: SpoolFolder
@@ -56,6 +69,15 @@ public struct SimulatedDaemon: Sendable {
         spool = try SpoolFolder(url)
         self.faults = faults
     }
+
+    /// Returns the session of an app process with a daemon in another process.
+    ///
+    /// An event is removed from the folder before it is delivered. So a process that ends right then loses it, as with
+    /// the service of the system.
+    ///
+    /// - Parameter url: the folder of the daemon, which is created if it is missing.
+    /// - Throws: the system's error if the folder cannot be created.
+    public static func session(spool url: URL) throws -> any BackgroundSession { try SpooledSession(spool: url) }
 
     /// Ends the daemon of a folder as soon as it has finished its present task.
     ///

@@ -1,5 +1,5 @@
-public import Foundation
-public import LFSBackground
+import Foundation
+import LFSBackground
 import LFSSystem
 import Synchronization
 
@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// An event is removed from the spool before it is delivered. So a process that ends right then loses it, as with the
 /// service of the system.
-public final class SpooledSession: BackgroundSession {
+final class SpooledSession: BackgroundSession {
     private let spool: SpoolFolder
     /// True if events were delivered since the last report that all were.
     private let hasDelivered = Mutex(false)
@@ -16,12 +16,12 @@ public final class SpooledSession: BackgroundSession {
     ///
     /// - Parameter spool: the folder of the daemon.
     /// - Throws: the system's error if the folder cannot be created.
-    public init(spool: URL) throws { self.spool = try SpoolFolder(spool) }
+    init(spool: URL) throws { self.spool = try SpoolFolder(spool) }
 
     /// Adds a task to the spool.
     ///
     /// - Throws: the system's error.
-    public func start(_ task: BackgroundTask) async throws {
+    func start(_ task: BackgroundTask) async throws {
         let entry = SpoolFolder.Entry(label: task.label, url: task.url, headers: task.headers, file: task.file)
         try spool.write(entry, in: .tasks)
     }
@@ -29,12 +29,12 @@ public final class SpooledSession: BackgroundSession {
     /// Returns the labels of the tasks in the spool.
     ///
     /// - Throws: the system's error.
-    public func labels() async throws -> Set<String> { Set(try entries().map(\.label)) }
+    func labels() async throws -> Set<String> { Set(try entries().map(\.label)) }
 
     /// Removes tasks from the spool. Waits for the end of one that a running daemon is sending.
     ///
     /// - Throws: the system's error, `CancellationError`.
-    public func cancel(_ labels: Set<String>) async throws {
+    func cancel(_ labels: Set<String>) async throws {
         while true {
             let left = try entries().filter { labels.contains($0.label) }
             if left.isEmpty { return }
@@ -51,12 +51,12 @@ public final class SpooledSession: BackgroundSession {
     }
 
     /// Returns the events in the spool as they appear.
-    public func events() -> AsyncStream<BackgroundEvent> {
+    func events() -> AsyncStream<BackgroundEvent> {
         AsyncStream { await self.next() }
     }
 
     /// Does nothing, because no system waits.
-    public func finishEvents() async {}
+    func finishEvents() async {}
 
     private func next() async -> BackgroundEvent? {
         while !Task.isCancelled {

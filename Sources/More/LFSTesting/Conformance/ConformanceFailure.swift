@@ -3,11 +3,11 @@ public import Foundation
 /// A violation of a rule of the storage contract.
 public struct ConformanceFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// The ``StorageCheck/name`` of the check that found it.
-    public let check: String
+    package let check: String
     /// The rule that was violated.
-    public let rule: String
+    package let rule: String
     /// The unexpected error of the storage, if there was one.
-    public let cause: (any Error)?
+    package let cause: (any Error)?
 
     init(check: String, rule: String, cause: (any Error)? = nil) {
         self.check = check

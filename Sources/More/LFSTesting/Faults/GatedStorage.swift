@@ -3,7 +3,7 @@ import LFSSystem
 import Synchronization
 
 /// A storage whose calls wait at a gate that a test opens. This lets a test control which calls run concurrently.
-public final class GatedStorage: StorageWrapper {
+public final class GatedStorage: GuardedStorage {
     private struct State {
         var isOpen = false
         var arrivals: [ObjectKey?] = []
@@ -16,7 +16,7 @@ public final class GatedStorage: StorageWrapper {
 
     /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
-    private let operations: Set<StorageOperation>
+    package let operations: Set<StorageOperation>
     private let state = Mutex(State())
 
     /// Wraps a storage with a gate.
@@ -70,7 +70,7 @@ public final class GatedStorage: StorageWrapper {
     }
 
     /// Closes the gate for later calls.
-    public func close() { state.withLock { $0.isOpen = false } }
+    package func close() { state.withLock { $0.isOpen = false } }
 
     /// Lets one waiting call with this key pass. Returns true if there was one.
     @discardableResult
@@ -84,50 +84,13 @@ public final class GatedStorage: StorageWrapper {
 
     // MARK: Calls
 
-    /// Waits at the gate if uploads do, and then forwards the call.
+    /// Waits at the gate, and then forwards the call.
     ///
     /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
     ///   storage.
-    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        try await passing(.upload, key: key) { try await base.upload(source, to: key, session: session) }
-    }
-
-    /// Waits at the gate if downloads do, and then forwards the call.
-    ///
-    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
-    ///   storage.
-    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        try await passing(.download, key: request.key) { try await base.download(request, into: sink) }
-    }
-
-    /// Waits at the gate if such calls do, and then forwards the call.
-    ///
-    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
-    ///   storage.
-    public func head(_ key: ObjectKey) async throws -> RemoteObject {
-        try await passing(.head, key: key) { try await base.head(key) }
-    }
-
-    /// Waits at the gate if deletes do, and then forwards the call.
-    ///
-    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
-    ///   storage.
-    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        try await passing(.delete, key: key) { try await base.delete(key, abandoning: checkpoint) }
-    }
-
-    /// Waits at the gate if listings do, and then forwards the call.
-    ///
-    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
-    ///   storage.
-    public func list(_ request: ListRequest) async throws -> ListPage {
-        try await passing(.list, key: nil) { try await base.list(request) }
-    }
-
-    private func passing<Value>(
+    package func admit<Value>(
         _ operation: StorageOperation, key: ObjectKey?, _ call: () async throws -> Value
     ) async throws -> Value {
-        guard operations.contains(operation) else { return try await call() }
         state.withLock { state in
             state.inside += 1
             state.maxInside = max(state.maxInside, state.inside)

@@ -2,7 +2,7 @@ public import LFSStorage
 import Synchronization
 
 /// A storage whose network a test switches off and on.
-public final class UnreachableStorage: StorageWrapper {
+public final class UnreachableStorage: GuardedStorage {
     private struct State {
         var isReachable: Bool
         var refusedCalls = 0
@@ -10,7 +10,7 @@ public final class UnreachableStorage: StorageWrapper {
 
     /// The wrapped storage. Tests can call it directly to avoid the faults.
     public let base: any RemoteStorage
-    private let operations: Set<StorageOperation>
+    package let operations: Set<StorageOperation>
     private let state: Mutex<State>
 
     /// Wraps a storage with this fault.
@@ -39,52 +39,17 @@ public final class UnreachableStorage: StorageWrapper {
         state.withLock { $0.isReachable = isReachable }
     }
 
-    /// Uploads while the network is on.
+    /// Forwards the call while the network is on.
     ///
     /// - Throws: `StorageError.Code.unreachable` while the network is off. Errors of the wrapped storage.
-    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        try requireNetwork(.upload, key: key)
-        return try await base.upload(source, to: key, session: session)
-    }
-
-    /// Downloads while the network is on.
-    ///
-    /// - Throws: `StorageError.Code.unreachable` while the network is off. Errors of the wrapped storage.
-    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        try requireNetwork(.download, key: request.key)
-        return try await base.download(request, into: sink)
-    }
-
-    /// Describes the object while the network is on.
-    ///
-    /// - Throws: `StorageError.Code.unreachable` while the network is off. Errors of the wrapped storage.
-    public func head(_ key: ObjectKey) async throws -> RemoteObject {
-        try requireNetwork(.head, key: key)
-        return try await base.head(key)
-    }
-
-    /// Deletes while the network is on.
-    ///
-    /// - Throws: `StorageError.Code.unreachable` while the network is off. Errors of the wrapped storage.
-    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        try requireNetwork(.delete, key: key)
-        try await base.delete(key, abandoning: checkpoint)
-    }
-
-    /// Lists while the network is on.
-    ///
-    /// - Throws: `StorageError.Code.unreachable` while the network is off. Errors of the wrapped storage.
-    public func list(_ request: ListRequest) async throws -> ListPage {
-        try requireNetwork(.list, key: nil)
-        return try await base.list(request)
-    }
-
-    private func requireNetwork(_ operation: StorageOperation, key: ObjectKey?) throws(StorageError) {
-        guard operations.contains(operation) else { return }
+    package func admit<Value>(
+        _ operation: StorageOperation, key: ObjectKey?, _ call: () async throws -> Value
+    ) async throws -> Value {
         let isReachable = state.withLock { state in
             if !state.isReachable { state.refusedCalls += 1 }
             return state.isReachable
         }
         guard isReachable else { throw StorageError(.unreachable, message: "The network is switched off.", key: key) }
+        return try await call()
     }
 }

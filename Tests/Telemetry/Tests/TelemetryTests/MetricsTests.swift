@@ -85,7 +85,7 @@ struct MetricsTests {
 
     @Test("A failed upload is counted by its code and as a retry")
     func failedUpload() async throws {
-        let storage = FailingStorage.once(
+        let storage = FailingStorage(
             InMemoryStorage(), on: [.upload], with: StorageError(.serverError, message: "Not now."))
         try await withMetrics(storage) { metrics, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)

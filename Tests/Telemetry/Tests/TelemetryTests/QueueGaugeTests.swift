@@ -82,7 +82,7 @@ struct QueueGaugeTests {
 
     @Test("The gauges show files that have failed for good until they are retried")
     func failures() async throws {
-        let storage = FailingStorage.once(
+        let storage = FailingStorage(
             InMemoryStorage(), on: [.upload], with: StorageError(.invalidRequest, message: "Never."))
         try await withGauges(storage) { gauges, lfs, database in
             _ = try await lfs.attach(Data(repeating: 1, count: 1_000), in: database)

@@ -54,7 +54,7 @@ struct TracingTests {
     @Test("Each attempt of an upload is a separate trace with the storage's calls")
     func upload() async throws {
         let storage = TracedStorage(
-            base: FailingStorage.once(
+            base: FailingStorage(
                 InMemoryStorage(), on: [.upload], with: StorageError(.serverError, message: "Not now.")))
         try await withTracing(storage) { tracer, lfs, database in
             let file = try await withSpan("request") { _ in
