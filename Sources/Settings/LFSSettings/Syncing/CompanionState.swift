@@ -4,7 +4,7 @@ import LFSSystem
 /// of its removal.
 ///
 /// A transport encodes it with ``encoded()`` and decodes it with ``init(encoded:limits:)``.
-public struct CompanionState: Sendable, Hashable {
+package struct CompanionState: Sendable, Hashable {
     /// The latest state of one key that a device knows.
     struct Entry: Sendable, Hashable {
         /// The id of the update. Of two devices' entries, the later id wins.
@@ -40,7 +40,7 @@ public struct CompanionState: Sendable, Hashable {
     let entries: [String: Entry]
 
     /// The id of the device: lowercase letters, digits and dashes. It stays the same as long as the device's database.
-    public var device: String { deviceID.text }
+    package var device: String { deviceID.text }
 
     init(deviceID: FileID, resetCount: Int64, entries: [String: Entry]) {
         self.deviceID = deviceID
@@ -51,7 +51,7 @@ public struct CompanionState: Sendable, Hashable {
 
 extension CompanionState: CustomStringConvertible, CustomReflectable {
     /// The device and the number of keys, without any value.
-    public var description: String { "\(entries.count) keys of \(device)" }
+    package var description: String { "\(entries.count) keys of \(device)" }
     /// An empty mirror, because the values may be secrets.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
