@@ -25,7 +25,7 @@ public struct Asset: Hashable, Sendable {
     }
 
     /// The name of its file, suitable for display.
-    public var name: String { title.lastComponent.text ?? title.lastComponent.description }
+    package var name: String { title.lastComponent.text ?? title.lastComponent.description }
 }
 
 /// The outward state of an original. An original with an unchanged stamp is not read again.

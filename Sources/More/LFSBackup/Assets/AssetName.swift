@@ -42,7 +42,7 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
     var components: [[UInt8]] { bytes.split(separator: Self.slash).map(Array.init) }
 
     /// The part after the last slash.
-    public var lastComponent: AssetName { AssetName(bytes: components.last ?? bytes) }
+    package var lastComponent: AssetName { AssetName(bytes: components.last ?? bytes) }
 
     func appending(_ name: [UInt8]) -> AssetName {
         AssetName(bytes: bytes.last == Self.slash ? bytes + name : bytes + [Self.slash] + name)

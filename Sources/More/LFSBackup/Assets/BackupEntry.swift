@@ -18,7 +18,7 @@ public struct BackupEntry: Hashable, Sendable {
     public let attributes: FileAttributes
 
     /// Creates an entry.
-    public init(id: AssetName, title: AssetName, kind: Kind, attributes: FileAttributes) {
+    package init(id: AssetName, title: AssetName, kind: Kind, attributes: FileAttributes) {
         self.id = id
         self.title = title
         self.kind = kind

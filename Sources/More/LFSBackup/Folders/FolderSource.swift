@@ -87,7 +87,7 @@ public struct FolderSource: AssetSource {
     /// or missing are not items of a walk.
     ///
     /// The cost depends on the number and the depth of these paths, not on the other content of the folders.
-    public func only(_ names: some Sequence<AssetName>) -> FolderSource {
+    package func only(_ names: some Sequence<AssetName>) -> FolderSource {
         var source = self
         source.tree = PathTree(names)
         return source

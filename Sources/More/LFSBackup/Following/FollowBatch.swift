@@ -3,7 +3,7 @@ public struct FollowBatch: Sendable {
     /// A source of only these files.
     public let source: FolderSource
     /// The number of files and folders that have settled. Nil for a full walk.
-    public let count: Int?
+    package let count: Int?
 }
 
 /// A message of a ``FolderFollower`` for people. More cases may come, so a `switch` needs a `default`.

@@ -4,35 +4,32 @@
 /// Paths are relative to the selected folder. Source: rclone, "Filtering, includes and excludes".
 public struct PathFilter: Hashable, Sendable {
     /// A pattern that includes or excludes files.
-    public struct Rule: Hashable, Sendable {
-        /// The pattern that the rule applies to.
-        public let pattern: PathPattern
-        /// True if matching files are included.
-        public let isIncluded: Bool
-
-        /// Returns a rule that includes files.
-        public static func include(_ pattern: PathPattern) -> Rule { Rule(pattern: pattern, isIncluded: true) }
-        /// Returns a rule that excludes files.
-        public static func exclude(_ pattern: PathPattern) -> Rule { Rule(pattern: pattern, isIncluded: false) }
+    struct Rule: Hashable, Sendable {
+        let pattern: PathPattern
+        let isIncluded: Bool
     }
 
     /// The rules in the order of their evaluation.
-    public let rules: [Rule]
+    let rules: [Rule]
     /// The only paths that are included, relative to the folder. Nil for all.
     public let listed: Set<AssetName>?
     private let takesRest: Bool
     /// The folders above the listed paths.
     private let listedFolders: Set<AssetName>
 
-    /// Creates a filter.
+    /// Creates a filter, which includes every file if no parameter is given.
     ///
     /// - Parameters:
-    ///   - rules: the rules in the order of their evaluation.
-    ///   - takesRest: true if files without a matching rule are included.
-    ///   - listed: the only paths that are included, relative to the folder. Nil for all. The rules apply to them, too.
-    public init(_ rules: [Rule] = [], takesRest: Bool = true, listed: Set<AssetName>? = nil) {
-        self.rules = rules
-        self.takesRest = takesRest
+    ///   - including: the patterns of files to include, which are evaluated first. If there is one, all files that no
+    ///     pattern matches are excluded.
+    ///   - excluding: the patterns of files to exclude.
+    ///   - listed: the only paths that are included, relative to the folder. Nil for all. The patterns apply to them,
+    ///     too.
+    public init(including: [PathPattern] = [], excluding: [PathPattern] = [], listed: Set<AssetName>? = nil) {
+        rules =
+            including.map { Rule(pattern: $0, isIncluded: true) }
+            + excluding.map { Rule(pattern: $0, isIncluded: false) }
+        takesRest = including.isEmpty
         self.listed = listed
         var folders: Set<AssetName> = []
         for path in listed ?? [] {
@@ -45,13 +42,6 @@ public struct PathFilter: Hashable, Sendable {
             }
         }
         listedFolders = folders
-    }
-
-    /// Creates the filter for the options `--include` and `--exclude`. Patterns to include are evaluated first. If
-    /// there is one, all other files are excluded.
-    public init(including: [PathPattern], excluding: [PathPattern], listed: Set<AssetName>? = nil) {
-        self.init(
-            including.map(Rule.include) + excluding.map(Rule.exclude), takesRest: including.isEmpty, listed: listed)
     }
 
     /// True if the filter includes every file.
