@@ -41,7 +41,7 @@ public struct SyncConflict: Sendable, Hashable {
 /// A reason for refusing a change, written for the person who made it.
 public struct SyncRefusal: LocalizedError, Sendable, Hashable {
     /// The reason. Devices receive at most 1,000 characters of it.
-    public let message: String
+    package let message: String
 
     /// Creates a refusal with its reason.
     public init(_ message: String) { self.message = message }

@@ -144,7 +144,7 @@ struct CheckedSchema: Sendable {
 /// An error that prevents tables from being synced. The message says what to do.
 public struct SyncSchemaError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
     /// The affected table. Empty if all tables are affected.
-    public let table: String
+    package let table: String
     /// The reason, and what to do.
     public let message: String
 

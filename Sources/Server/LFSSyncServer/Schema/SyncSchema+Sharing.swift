@@ -11,19 +11,19 @@ extension SyncSchema {
     /// ```
     public struct SharedContainer: Sendable, Hashable, Codable {
         /// The table of the containers.
-        public var table: String
+        package var table: String
         /// The table of the members. It has a required column that refers to `table` with `onDelete: .cascade`.
-        public var members: String
+        package var members: String
         /// The table of the links. It has a required column that refers to `table`, and one that refers to `content`,
         /// both with `onDelete: .cascade`.
-        public var links: String
+        package var links: String
         /// The table that links refer to.
-        public var content: String
+        package var content: String
         /// The required text column of `members` with an account's id.
-        public var account: String
+        package var account: String
         /// The text column of `members` with the role. Members with the role `editor` may add and remove links. All
         /// others can only read.
-        public var role: String
+        package var role: String
 
         /// Creates a container from the names of its tables and of the columns of `members`.
         ///
@@ -54,12 +54,12 @@ extension SyncSchema {
     /// ```
     public struct Partners: Sendable, Hashable, Codable {
         /// The name of the table.
-        public var table: String
+        package var table: String
         /// The required text column with the id of the account whose rows are read. Only that account creates such a
         /// row.
-        public var from: String
+        package var from: String
         /// The required text column with the id of the account that reads. It may delete the row.
-        public var to: String
+        package var to: String
 
         /// Creates the table of partners from its name and its columns.
         ///
@@ -86,9 +86,9 @@ extension SyncSchema {
     public struct People: Sendable, Hashable, Codable {
         /// The name of the table. Its columns refer to no other table, because others do not receive those rows. All
         /// columns except `name` may be NULL or have a default.
-        public var table: String
+        package var table: String
         /// The text column with the name of the account.
-        public var name: String
+        package var name: String
 
         /// Creates the table of people from its name and the column of the account's name.
         public init(_ table: String, name: String = "name") {

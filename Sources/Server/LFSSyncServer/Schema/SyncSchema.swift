@@ -23,7 +23,7 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         }
 
         /// The newest version of the table's rows in messages.
-        public var version: Int { columns.map(\.since).max() ?? 1 }
+        package var version: Int { columns.map(\.since).max() ?? 1 }
     }
 
     /// A column of a table.
@@ -41,17 +41,17 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         }
 
         /// The name as on the devices.
-        public var name: String
+        package var name: String
         /// The kind of its values.
-        public var kind: Kind
+        package var kind: Kind
         /// True if the column is never NULL.
-        public var isRequired: Bool
+        package var isRequired: Bool
         /// The table whose `id` the column contains, or nil if the column is not a reference.
-        public var parent: Parent?
+        package var parent: Parent?
         /// The first version of the table's rows that contains the column.
-        public var since: Int
+        package var since: Int
         /// The value of the column in rows of devices whose app lacks it. Nil for NULL.
-        public var defaultValue: SQLValue?
+        package var defaultValue: SQLValue?
 
         /// Creates a column. By default it may be NULL, refers to no table, and belongs to the first version.
         ///
@@ -93,9 +93,9 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         }
 
         /// The table that the column refers to.
-        public var table: String
+        package var table: String
         /// The effect of a deletion in that table.
-        public var onDelete: Action
+        package var onDelete: Action
 
         /// Creates a reference to a table. By default a deletion is refused while rows refer to the row.
         public init(_ table: String, onDelete: Action = .noAction) {
@@ -123,7 +123,7 @@ public struct SyncSchema: Sendable, Hashable, Codable {
 
 extension SyncSchema.Table {
     /// The table of files.
-    public static let files = SyncSchema.Table(
+    package static let files = SyncSchema.Table(
         "lfs_file",
         columns: [
             .init("name", kind: .text), .init("contentType", kind: .text),
