@@ -23,7 +23,7 @@ struct RouterOpening: Sendable {
         // From now on the app's own writes wait for locks of other processes too, because the runner sets a busy
         // timeout.
         try await runner.withWriter { _ in }
-        let infos = registry.infos
+        let here = registry.here
         let (state, path, versions) = try await runner.read { db in
             (try SettingsStateTable.read(db), try db.mainPath(), try CatalogTable.versions(db))
         }
@@ -31,14 +31,14 @@ struct RouterOpening: Sendable {
             let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)
             return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)
         }
-        try Self.requireConfigured(infos, options: options)
-        for transport in options.companions.transports { try Self.requireFitting(infos, transport: transport) }
+        try Self.requireConfigured(here, options: options)
+        for transport in options.companions.transports { try Self.requireFitting(here, transport: transport) }
         let source = try options.rootKey.map { try Self.source($0, keychain: keychain, options.now) }
         let lock = DatabaseLock(databasePath: path, .rootKey)
         let ring = KeyRing(runner, lock: lock, installID: state.installID, source: source, now: options.now)
         let stores = try StoreSet(
             runner, installID: state.installID, databasePath: path, keychain: keychain,
-            domains: Set(infos.map(\.domain)))
+            domains: Set(here.map(\.domain)))
         access = ValueAccess(
             registry: registry, runner: runner, stores: stores, ring: ring,
             resets: SettingsReset(runner: runner, stores: stores, databasePath: path), hub: ChangeHub(),
@@ -63,7 +63,7 @@ struct RouterOpening: Sendable {
         }
         await reporting("A reset cannot finish yet") { try await access.resets.finish() }
         await reporting("The root key cannot be used") {
-            if access.registry.infos.contains(where: { $0.security != .none }) { try await access.ring.load() }
+            if access.registry.here.contains(where: { $0.security != .none }) { try await access.ring.load() }
         }
         let keyWork = KeyMigrator(
             access: access, previousAppVersions: versions.compactMapValues(\.app), logger: options.logger)

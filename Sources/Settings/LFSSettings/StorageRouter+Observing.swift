@@ -43,7 +43,7 @@ extension StorageRouter {
             var values = try await access.runner.read(SettingTable.readAll).mapValues { $0.map(\.content) }
             for entry in access.registry.all where !entry.info.domain.isDatabase && !entry.info.isSecret {
                 let info = entry.info
-                guard !info.isFamily else { continue }
+                guard info.availability.contains(.here), !info.isFamily else { continue }
                 do {
                     values[info.name] = try await access.content(info.name, info: info).map { .success($0) }
                 } catch {

@@ -1,7 +1,21 @@
-import Foundation
+public import Foundation
 import LFSDatabase
 
 extension StorageRouter {
+    /// Passes the bytes of a secret to a closure, in memory that is overwritten afterwards.
+    ///
+    /// Copies that Foundation and SQLite made on the way are not overwritten.
+    ///
+    /// - Parameters:
+    ///   - key: the key of the secret.
+    ///   - body: uses the bytes. It must not keep the buffer.
+    /// - Throws: the errors of ``get(_:)``, and those of the body.
+    public nonisolated func withBytes<Result: Sendable>(
+        of key: StorageKey<Data>, _ body: @Sendable (UnsafeRawBufferPointer) throws -> Result
+    ) async throws -> Result {
+        try WipedBuffer.with(try await get(key), body)
+    }
+
     /// Makes a new data key, and encrypts all encrypted values again with it.
     ///
     /// Values stay readable throughout, also when the process is killed at any point. In that case, call it again. The

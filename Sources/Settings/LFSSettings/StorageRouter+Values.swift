@@ -6,7 +6,7 @@ extension StorageRouter {
     /// Returns the value, or the key's default.
     ///
     /// - Throws: ``SettingsError/Code/noValue`` when no value is stored and the key has no default.
-    ///   ``SettingsError/Code/unregistered``. ``SettingsError/Code/undecodable``,
+    ///   ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``. ``SettingsError/Code/undecodable``,
     ///   ``SettingsError/Code/otherSerializer``, ``SettingsError/Code/newerValue``, ``SettingsError/Code/corrupted``
     ///   for a stored value that cannot be read, which is kept. ``SettingsError/Code/keyMissing``,
     ///   ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``, ``SettingsError/Code/keychainReplaced`` for
@@ -14,6 +14,13 @@ extension StorageRouter {
     ///   and the database.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         try key.orDefault(try await getIfPresent(key))
+    }
+
+    /// Returns the stored value, or the given one in place of the key's default.
+    ///
+    /// - Throws: the errors of ``get(_:)`` except `noValue`.
+    public nonisolated func get<Value>(_ key: StorageKey<Value>, default value: Value) async throws -> Value {
+        try await getIfPresent(key) ?? value
     }
 
     /// Returns the stored value, or nil if no value is stored. The key's default is not used.

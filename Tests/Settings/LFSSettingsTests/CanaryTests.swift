@@ -104,6 +104,18 @@ struct CanaryTests {
         }
     }
 
+    @Test("Lending the bytes of a secret yields exactly the stored bytes")
+    func lent() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Data>("key", security: .encrypted, serializer: .data)
+            let storage = try await place.open { key }
+            for content in [Data(), Data("secret".utf8)] {
+                try await storage.set(content, for: key)
+                #expect(try await storage.withBytes(of: key) { Data($0) } == content)
+            }
+        }
+    }
+
     /// Returns the text of everything that the body's error contains.
     private static func failure(of body: @Sendable () async throws -> Void) async -> String {
         do {

@@ -72,6 +72,7 @@ struct CatalogTests {
                 StorageKey("key", default: 1, security: .encrypted),
                 StorageKey("key", default: 1, serializer: .propertyList),
                 StorageKey("key", default: 1, sync: .manual),
+                StorageKey("key", default: 1, availability: [.linux, .macOS]),
             ]
             for other in others {
                 await expectFailure(.unregistered) { _ = try await storage.get(other) }
@@ -79,6 +80,21 @@ struct CatalogTests {
             }
             await expectFailure(.unregistered) { _ = try await storage.get(StorageKey<String>("key")) }
             #expect(try await storage.get(key) == 1)
+        }
+    }
+
+    @Test("A key for another platform is listed but cannot be used")
+    func unavailable() async throws {
+        try await withPlace { place in
+            let elsewhere = SettingAvailability.everywhere.subtracting([.linux, .macOS])
+            // Its domain may name a place that does not exist on this platform.
+            let key = StorageKey<Int>(
+                "key", default: 1, domain: .file(in: .appGroup("group.test")), availability: elsewhere)
+            let storage = try await place.open { key }
+            await expectFailure(.unavailable) { _ = try await storage.get(key) }
+            await expectFailure(.unavailable) { try await storage.set(2, for: key) }
+            let entry = try #require(try await storage.audit().entries.first)
+            #expect(!entry.isAvailable)
         }
     }
 

@@ -55,6 +55,7 @@ struct ConformanceTests {
             try await storage.remove(key)
             try await storage.remove(key)
             #expect(try await storage.getIfPresent(key) == nil)
+            #expect(try await storage.get(key, default: "else") == "else")
             await expectFailure(.noValue) { _ = try await storage.get(key) }
             #expect(try await storage.get(other) == "other")
         }

@@ -8,8 +8,10 @@ import Testing
 
 @Suite("Key migrations", .serialized, .timeLimit(.minutes(10)))
 struct KeyMigrationTests {
-    private static let kinds = ["legacy", "transform", "condition", "aggregate"]
-    private static let expected = ["legacy": "old", "transform": "5", "condition": "old", "aggregate": "old 5"]
+    private static let kinds = ["legacy", "transform", "condition", "firstOf", "aggregate"]
+    private static let expected = [
+        "legacy": "old", "transform": "5", "condition": "old", "firstOf": "old", "aggregate": "old 5",
+    ]
 
     private let legacy = StorageKey<String>("legacy")
 
@@ -36,6 +38,7 @@ struct KeyMigrationTests {
         case "legacy": .legacy(from: legacy)
         case "transform": .transform(from: number) { "\($0)" }
         case "condition": .ifPreviousApp(.below("2.0"), migration: .legacy(from: legacy))
+        case "firstOf": .firstOf([.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)])
         default: .aggregate(legacy, second: number) { "\($0 ?? "-") \($1 ?? -1)" }
         }
     }

@@ -28,7 +28,7 @@ struct PlacesTests {
         await expectFailure(.notConfigured) { _ = try StandardLocations(app: "a", environment: ["HOME": "h"]) }
     }
 
-    @Test("Concurrent readers get one device id")
+    @Test("Concurrent readers get one device id, and its hash matches")
     func identity() async throws {
         try await withStateFolder { folder in
             let ids = try await withThrowingTaskGroup(of: DeviceIdentity.self) { group in
@@ -38,6 +38,9 @@ struct PlacesTests {
             #expect(ids.count == 1)
             let identity = try #require(ids.first)
             #expect(FileID(text: identity.id) != nil)
+            var hash = ContentHash()
+            Array(identity.id.utf8).withUnsafeBytes { hash.update($0) }
+            #expect(identity.hash == hash.hex)
             let path = folder.appendingPathComponent("device-id").path
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)

@@ -26,17 +26,19 @@ struct SerializerTests {
         }
     }
 
-    @Test("Every serializer preserves scalars, nil and lists")
+    @Test("Every serializer preserves scalars, nil, lists and empty texts")
     func values() async throws {
         try await withPlace { place in
             let json = StorageKey<[String: Int?]>("json")
             let list = StorageKey<[Date]>("list", serializer: .propertyList)
             let scalar = StorageKey<Bool>("scalar", serializer: .propertyList)
+            let text = StorageKey<String>("text", serializer: .string)
             let optional = StorageKey<Int?>("optional")
             let storage = try await place.open {
                 json
                 list
                 scalar
+                text
                 optional
             }
             try await storage.set(["a": 1, "b": nil], for: json)
@@ -45,8 +47,22 @@ struct SerializerTests {
             #expect(try await storage.get(list) == [Date(timeIntervalSince1970: 0.5)])
             try await storage.set(true, for: scalar)
             #expect(try await storage.get(scalar))
+            try await storage.set("", for: text)
+            #expect(try await storage.get(text) == "")
             try await storage.set(nil, for: optional)
             #expect(try await storage.getIfPresent(optional) == .some(nil))
+        }
+    }
+
+    @Test("A text that is not valid UTF-8 is an error and stays unchanged")
+    func text() async throws {
+        try await withPlace { place in
+            let key = StorageKey<String>("text", serializer: .string)
+            let storage = try await place.open { key }
+            try await storage.set("x", for: key)
+            try await place.execute("UPDATE lfs_setting SET value = x'61ff62'")
+            await expectFailure(.undecodable) { _ = try await storage.get(key) }
+            #expect(try await place.bytes(of: "text") == Data([0x61, 0xFF, 0x62]))
         }
     }
 
@@ -102,12 +118,17 @@ struct SerializerTests {
     func otherSerializer() async throws {
         try await withPlace { place in
             let json = StorageKey<String>("key", default: "default")
-            let other = StorageKey<String>("key", default: "default", serializer: .propertyList)
+            let others = [
+                StorageKey<String>("key", default: "default", serializer: .propertyList),
+                StorageKey<String>("key", default: "default", serializer: .string),
+            ]
             try await place.open { json }.set("value", for: json)
             let before = try await place.bytes(of: "key")
-            let storage = try await place.open { other }
-            await expectFailure(.otherSerializer) { _ = try await storage.get(other) }
-            #expect(try await storage.audit().entries.first?.problem == "otherSerializer")
+            for other in others {
+                let storage = try await place.open { other }
+                await expectFailure(.otherSerializer) { _ = try await storage.get(other) }
+                #expect(try await storage.audit().entries.first?.problem == "otherSerializer")
+            }
             #expect(try await place.bytes(of: "key") == before)
             #expect(try await place.open { json }.get(json) == "value")
         }
@@ -121,6 +142,7 @@ struct SerializerTests {
             try await place.open { text }.set("no number", for: text)
             let storage = try await place.open { number }
             await expectFailure(.undecodable) { _ = try await storage.get(number) }
+            await expectFailure(.undecodable) { _ = try await storage.get(number, default: 2) }
             await expectFailure(.undecodable) { try await storage.update(number) { $0 += 1 } }
             if store.security == .none, store != .keychain {
                 let lenient = StorageKey<Int>("key", default: 1, domain: store.domain, onUndecodable: .useDefault)

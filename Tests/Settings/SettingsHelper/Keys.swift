@@ -59,6 +59,7 @@ enum HelperKeys {
                         serializer: .data)
                 ) { String(decoding: $0, as: UTF8.self) }
             #endif
+            case "firstOf": .firstOf([.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)])
             default: .aggregate(legacy, second: number) { "\($0 ?? "-") \($1 ?? -1)" }
             }
         return StorageKey("migrated", domain: target, security: try security(domain), migrations: [migration])

@@ -18,6 +18,8 @@ public struct SettingsAudit: Codable, Sendable, Hashable {
         public let security: String
         /// The way in which its values are synced with other devices: `never`, `manual` or `automatic`.
         public let sync: String
+        /// True if the key is available on this platform.
+        public let isAvailable: Bool
         /// The number of stored values: 0 or 1, or more for a family.
         public internal(set) var storedCount = 0
         /// The size of the stored values in bytes, including their envelopes.

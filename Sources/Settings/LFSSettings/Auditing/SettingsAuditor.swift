@@ -20,7 +20,7 @@ struct SettingsAuditor: Sendable {
         for item in stored {
             // A value outside the place of its key counts as an orphan.
             if let info = access.registry.entry(forStored: item.summary.name)?.info,
-                try place(of: info.domain) == item.place
+                info.availability.contains(.here), try place(of: info.domain) == item.place
             {
                 byKey[info.name, default: []].append(item)
             } else {
@@ -55,13 +55,16 @@ struct SettingsAuditor: Sendable {
 
     private func entry(_ entry: Registry.Entry, stored: [Stored]) async throws -> SettingsAudit.Entry {
         let info = entry.info
+        let isAvailable = info.availability.contains(.here)
         var line = SettingsAudit.Entry(
             key: info.name, isFamily: info.isFamily, catalog: entry.catalog, type: info.type,
-            domain: info.domain.description, security: info.security.description, sync: info.sync.description)
+            domain: info.domain.description, security: info.security.description, sync: info.sync.description,
+            isAvailable: isAvailable)
         line.storedCount = stored.count
         line.byteCount = stored.reduce(0) { $0 + $1.summary.byteCount }
         line.serializerVersion = stored.compactMap(\.summary.serializerVersion).min()
         line.updatedAt = stored.compactMap(\.summary.updatedAt).max().map(Date.init(millisecondsSince1970:))
+        guard isAvailable else { return line }
         for item in stored where line.problem == nil {
             line.problem = await problem(item.summary.name, info: info)
         }

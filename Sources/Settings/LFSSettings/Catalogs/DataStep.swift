@@ -1,7 +1,7 @@
 /// A step that migrates the data of a catalog from one version to the next.
 public struct DataStep: Sendable {
     /// The version at which the step starts. It ends at the next version.
-    package let version: Int
+    public let version: Int
     let effects: @Sendable () async throws -> Void
     let change: @Sendable (SettingsBatch) throws -> Void
 

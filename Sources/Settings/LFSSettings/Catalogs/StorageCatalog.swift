@@ -8,9 +8,9 @@
 /// ```
 public struct StorageCatalog: Sendable {
     /// The catalog's name in the database.
-    package let name: String
+    public let name: String
     /// The version of the data that this app writes, from 1 on.
-    package let version: Int
+    public let version: Int
     let steps: [DataStep]
     let keys: [KeyInfo]
 
@@ -50,4 +50,6 @@ public enum CatalogBuilder {
     public static func buildEither(second part: [any CatalogEntry]) -> [any CatalogEntry] { part }
     /// Adds the entries of a loop.
     public static func buildArray(_ parts: [[any CatalogEntry]]) -> [any CatalogEntry] { parts.flatMap { $0 } }
+    /// Adds the entries of an availability check.
+    public static func buildLimitedAvailability(_ part: [any CatalogEntry]) -> [any CatalogEntry] { part }
 }

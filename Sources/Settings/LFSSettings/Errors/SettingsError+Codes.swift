@@ -3,6 +3,8 @@ extension SettingsError.Code {
 
     /// No catalog has the key, or a catalog has a different key of this name.
     public static let unregistered = Self(rawValue: "unregistered")
+    /// The key is not available on this platform.
+    public static let unavailable = Self(rawValue: "unavailable")
     /// Two keys have the same name.
     public static let duplicate = Self(rawValue: "duplicate")
     /// The name has characters that are not allowed, or is too long.

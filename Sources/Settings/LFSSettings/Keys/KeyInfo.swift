@@ -12,6 +12,7 @@ public final class KeyInfo: Sendable {
     let serializer: String
     let version: Int
     let sync: SettingSync
+    let availability: SettingAvailability
     let onUndecodable: UndecodablePolicy
     /// Throws when the bytes are not a value of the key.
     let check: @Sendable (SerializedValue) throws -> Void
@@ -34,6 +35,7 @@ public final class KeyInfo: Sendable {
         domain = key.domain
         security = key.security
         sync = key.sync
+        availability = key.availability
         self.serializer = serializer.id
         version = serializer.version
         onUndecodable = key.onUndecodable

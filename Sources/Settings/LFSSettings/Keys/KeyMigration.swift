@@ -42,6 +42,11 @@ public struct KeyMigration<Value: Sendable>: Sendable {
         }
     }
 
+    /// Takes the first value that one of the migrations finds.
+    public static func firstOf(_ migrations: [Self]) -> Self {
+        KeyMigration(keys: migrations.flatMap(\.keys)) { sources in try await first(of: migrations, sources) }
+    }
+
     /// Combines two earlier values into one.
     ///
     /// - Parameters:
@@ -49,7 +54,7 @@ public struct KeyMigration<Value: Sendable>: Sendable {
     ///   - second: another earlier key.
     ///   - combine: makes the value from those that are stored. It is not called when neither is. Nil keeps the
     ///     sources.
-    package static func aggregate<First, Second>(
+    public static func aggregate<First, Second>(
         _ first: StorageKey<First>, second: StorageKey<Second>,
         _ combine: @escaping @Sendable (First?, Second?) throws -> Value?
     ) -> Self {

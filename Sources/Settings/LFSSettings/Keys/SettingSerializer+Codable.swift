@@ -28,7 +28,7 @@ extension SettingSerializer where Value: Codable {
     ///
     /// The value is stored in an array of one element, because a property list cannot represent nil or a top-level
     /// value other than an array or dictionary.
-    package static var propertyList: Self {
+    public static var propertyList: Self {
         custom(
             id: "plist",
             encode: { value in
@@ -47,6 +47,19 @@ extension SettingSerializer where Value: Codable {
 extension SettingSerializer<Data> {
     /// The bytes as they are.
     public static var data: Self { custom(id: "data", encode: { $0 }, decode: { $0 }) }
+}
+
+extension SettingSerializer<String> {
+    /// Text in UTF-8 (RFC 3629). Invalid bytes are an error, and are not replaced by replacement characters.
+    public static var string: Self {
+        custom(
+            id: "string",
+            encode: { Data($0.utf8) },
+            decode: { bytes in
+                guard let text = String(validating: bytes, as: UTF8.self) else { throw UnreadableBytes() }
+                return text
+            })
+    }
 }
 
 /// An error for bytes that are not a value of the expected type.

@@ -6,9 +6,9 @@ public import Foundation
 /// kept. Bytes of an older version are converted by ``upgrading(from:_:)``.
 public struct SettingSerializer<Value: Sendable>: Sendable {
     /// The id of the serializer in the database.
-    package let id: String
+    public let id: String
     /// The version that it writes.
-    package let version: Int
+    public let version: Int
     let encode: @Sendable (Value) throws -> Data
     let decode: @Sendable (Data) throws -> Value
     private var upgrades: [Int: @Sendable (Data) throws -> Value] = [:]
@@ -26,7 +26,7 @@ public struct SettingSerializer<Value: Sendable>: Sendable {
     /// Creates a custom serializer.
     ///
     /// - Parameters:
-    ///   - id: the id, which must not change. Not one of `json`, `plist`, `data`.
+    ///   - id: the id, which must not change. Not one of `json`, `plist`, `data`, `string`.
     ///   - version: the version, from 1 on. Raise it for bytes that an earlier app cannot read.
     ///   - encode: converts a value to bytes. Equal values should have equal bytes, or observers receive them twice.
     ///   - decode: converts bytes of this version to a value, and throws for invalid bytes. The bytes are untrusted.

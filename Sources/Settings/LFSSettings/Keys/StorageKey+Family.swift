@@ -9,6 +9,9 @@ extension StorageKey {
         /// The key that defines the options of all members. Its name is the family's name.
         let pattern: StorageKey<Value>
 
+        /// The name of the family.
+        public var name: String { pattern.name }
+
         /// Creates a family whose members have the options of a key.
         ///
         /// - Parameter pattern: the key. Its name, at most 34 bytes, is the beginning of the members' names. Its

@@ -17,20 +17,23 @@ public struct StorageKey<Value: Sendable>: Sendable {
     /// The encryption of its values. Not every domain supports every security.
     public let security: StorageSecurity
     /// The conversion of its values to bytes.
-    package let serializer: SettingSerializer<Value>
+    public let serializer: SettingSerializer<Value>
     /// The sync of its values with other devices.
-    package let sync: SettingSync
+    public let sync: SettingSync
+    /// The platforms on which it is available.
+    public let availability: SettingAvailability
     /// The treatment of bytes that are not a value of its type.
-    package let onUndecodable: UndecodablePolicy
+    public let onUndecodable: UndecodablePolicy
     /// The migrations of values of earlier versions of the app. The first one that finds a value is used.
-    package let migrations: [KeyMigration<Value>]
+    public let migrations: [KeyMigration<Value>]
     private(set) var family: String?
 
     /// Creates a key with an explicit serializer. Each parameter sets the property with its name.
     public init(
         _ name: String, default defaultValue: Value? = nil, domain: StorageDomain = .database,
         security: StorageSecurity = .none, serializer: SettingSerializer<Value>, sync: SettingSync = .never,
-        onUndecodable: UndecodablePolicy = .fail, migrations: [KeyMigration<Value>] = []
+        availability: SettingAvailability = .everywhere, onUndecodable: UndecodablePolicy = .fail,
+        migrations: [KeyMigration<Value>] = []
     ) {
         self.name = name
         self.defaultValue = defaultValue
@@ -38,6 +41,7 @@ public struct StorageKey<Value: Sendable>: Sendable {
         self.security = security
         self.serializer = serializer
         self.sync = sync
+        self.availability = availability
         self.onUndecodable = onUndecodable
         self.migrations = migrations
     }
@@ -46,7 +50,7 @@ public struct StorageKey<Value: Sendable>: Sendable {
     func member(_ name: String) -> Self {
         var key = Self(
             name, default: defaultValue, domain: domain, security: security, serializer: serializer, sync: sync,
-            onUndecodable: onUndecodable)
+            availability: availability, onUndecodable: onUndecodable)
         key.family = self.name
         return key
     }
@@ -60,11 +64,12 @@ extension StorageKey where Value: Codable {
     public init(
         _ name: String, default defaultValue: Value? = nil, domain: StorageDomain = .database,
         security: StorageSecurity = .none, sync: SettingSync = .never,
-        onUndecodable: UndecodablePolicy = .fail, migrations: [KeyMigration<Value>] = []
+        availability: SettingAvailability = .everywhere, onUndecodable: UndecodablePolicy = .fail,
+        migrations: [KeyMigration<Value>] = []
     ) {
         self.init(
             name, default: defaultValue, domain: domain, security: security,
-            serializer: domain.word == "userDefaults" ? .propertyList : .json, sync: sync,
+            serializer: domain.word == "userDefaults" ? .propertyList : .json, sync: sync, availability: availability,
             onUndecodable: onUndecodable, migrations: migrations)
     }
 }

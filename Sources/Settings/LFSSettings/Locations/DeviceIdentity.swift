@@ -9,6 +9,10 @@ import LFSSystem
 public struct DeviceIdentity: Hashable, Sendable {
     /// A UUID of version 7 in lowercase.
     public let id: String
+    /// The SHA-256 of the id as 64 lowercase hex digits, to distinguish devices without revealing the id. Unlike a
+    /// `Hasher`'s result, it is the same in every process.
+    public var hash: String { ContentHash.hex(ofText: id) }
+
     static let fileName = "device-id"
 
     /// Reads the id, or creates it if it does not exist.

@@ -102,7 +102,7 @@ struct CatalogMigration: Sendable {
 
     private func failuresBesideDatabase(of catalog: StorageCatalog) async throws -> [String] {
         var failures: [String] = []
-        let infos = catalog.keys.filter { !$0.domain.isDatabase }
+        let infos = catalog.keys.filter { !$0.domain.isDatabase && $0.availability.contains(.here) }
         for info in infos {
             for name in try await storedNames(of: info) {
                 do {

@@ -15,7 +15,7 @@ struct KeyMigrator: Sendable {
     let logger: Logger?
 
     private var entries: [Registry.Entry] {
-        access.registry.all.filter { $0.info.migrate != nil }
+        access.registry.all.filter { $0.info.migrate != nil && $0.info.availability.contains(.here) }
     }
 
     func isNeeded() async throws -> Bool {

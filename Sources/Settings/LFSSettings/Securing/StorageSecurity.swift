@@ -11,7 +11,7 @@ public struct StorageSecurity: Hashable, Sendable {
     /// decrypts.
     public static let encrypted = StorageSecurity(suite: .aesGCM)
     /// The same as ``encrypted``, with ChaCha20-Poly1305 (RFC 8439), for processors without AES instructions.
-    package static let encryptedWithChaCha20 = StorageSecurity(suite: .chaChaPoly)
+    public static let encryptedWithChaCha20 = StorageSecurity(suite: .chaChaPoly)
 }
 
 extension StorageSecurity: CustomStringConvertible {

@@ -2,7 +2,8 @@ public import LFSStorage
 
 /// The options for syncing settings with the user's other devices.
 public struct CompanionOptions: Sendable {
-    package var transports: [any CompanionTransport]
+    /// The transports to the other devices. Without transports nothing is synced.
+    public var transports: [any CompanionTransport]
     /// The interval between checks for new states. A transport that reports changes triggers a check earlier. At least
     /// one second.
     public var interval: Duration
@@ -14,26 +15,14 @@ public struct CompanionOptions: Sendable {
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
     /// Creates options. Every option has a default.
-    ///
-    /// - Parameters:
-    ///   - transports: the transports to the other devices. Without transports nothing is synced.
-    ///   - interval: see ``interval``.
-    ///   - backoff: see ``backoff``.
-    ///   - deadline: see ``deadline``.
     public init(
-        _ transports: [RemoteStorageTransport] = [], interval: Duration = .seconds(60),
+        _ transports: [any CompanionTransport] = [], interval: Duration = .seconds(60),
         backoff: Backoff = Backoff(base: .seconds(1), cap: .seconds(600)), deadline: Duration = .seconds(300)
     ) {
         self.transports = transports
         self.interval = interval
         self.backoff = backoff
         self.deadline = deadline
-    }
-
-    /// Creates options with the transports of a test.
-    package init(testing transports: [any CompanionTransport]) {
-        self.init()
-        self.transports = transports
     }
 
     /// The lower bound of all times. It is applied where they are used, because the properties can be set to any value.

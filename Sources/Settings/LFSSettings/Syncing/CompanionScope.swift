@@ -32,10 +32,10 @@ struct CompanionScope: Sendable {
 
     /// Returns true if this version of the app knows the key.
     func knows(_ name: String) -> Bool {
-        registry.entry(forStored: name) != nil
+        registry.entry(forStored: name)?.info.availability.contains(.here) ?? false
     }
 
     static func isShared(_ info: KeyInfo) -> Bool {
-        info.sync != .never && info.domain.isDatabase
+        info.sync != .never && info.domain.isDatabase && info.availability.contains(.here)
     }
 }

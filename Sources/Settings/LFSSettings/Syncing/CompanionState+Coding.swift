@@ -1,5 +1,5 @@
 import Crypto
-package import Foundation
+public import Foundation
 import LFSSystem
 
 /// The format of a state: `LFSC`, version 1, the id of the device (16 bytes), the reset count, the number of keys, the
@@ -21,7 +21,7 @@ extension CompanionState {
     private static let shortestEntry = removalFrame + 1
 
     /// Returns the bytes that another device reads. Equal states have equal bytes.
-    package func encoded() -> Data {
+    public func encoded() -> Data {
         var bytes = Self.magic
         bytes.append(Self.version)
         bytes.append(deviceID)
@@ -47,7 +47,7 @@ extension CompanionState {
     ///   - limits: the limits. More bytes are an error.
     /// - Throws: ``SettingsError/Code/tooLarge``. ``SettingsError/Code/newerValue`` for a later format.
     ///   ``SettingsError/Code/corrupted``.
-    package init(encoded bytes: Data, limits: CompanionLimits) throws(SettingsError) {
+    public init(encoded bytes: Data, limits: CompanionLimits) throws(SettingsError) {
         guard bytes.count <= limits.stateByteCount else { throw Self.tooLarge(Int64(bytes.count), limits: limits) }
         guard bytes.count >= Self.frame, bytes.prefix(Self.magic.count) == Self.magic else { throw Self.damaged }
         let body = bytes.dropLast(Self.digestCount)

@@ -4,7 +4,7 @@ import LFSSystem
 /// of its removal.
 ///
 /// A transport encodes it with ``encoded()`` and decodes it with ``init(encoded:limits:)``.
-package struct CompanionState: Sendable, Hashable {
+public struct CompanionState: Sendable, Hashable {
     /// The latest state of one key that a device knows.
     struct Entry: Sendable, Hashable {
         /// The id of the update. Of two devices' entries, the later id wins.
@@ -40,7 +40,7 @@ package struct CompanionState: Sendable, Hashable {
     let entries: [String: Entry]
 
     /// The id of the device: lowercase letters, digits and dashes. It stays the same as long as the device's database.
-    package var device: String { deviceID.text }
+    public var device: String { deviceID.text }
 
     init(deviceID: FileID, resetCount: Int64, entries: [String: Entry]) {
         self.deviceID = deviceID
@@ -51,7 +51,7 @@ package struct CompanionState: Sendable, Hashable {
 
 extension CompanionState: CustomStringConvertible, CustomReflectable {
     /// The device and the number of keys, without any value.
-    package var description: String { "\(entries.count) keys of \(device)" }
+    public var description: String { "\(entries.count) keys of \(device)" }
     /// An empty mirror, because the values may be secrets.
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -11,7 +11,7 @@
 /// - An implementation does not retry. The caller does.
 /// - A cancelled task ends its call soon, with an error. A call is cancelled if it delivers nothing for
 ///   ``CompanionOptions/deadline``.
-package protocol CompanionTransport: Sendable {
+public protocol CompanionTransport: Sendable {
     /// The name that the status shows.
     var name: String { get }
     /// The limits on the data that it transfers.
@@ -41,23 +41,23 @@ package protocol CompanionTransport: Sendable {
 
 extension CompanionTransport {
     /// Returns a stream that ends at once, for a transport without change reports.
-    package func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+    public func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 }
 
 /// A request for states, with the versions that the requesting device has already accepted.
-package struct CompanionQuery: Hashable, Sendable {
+public struct CompanionQuery: Hashable, Sendable {
     /// The id of the requesting device.
-    package var device: String
+    public var device: String
     /// The versions of accepted states, by the ids of their devices. A state that still has this version does not have
     /// to be read. It is delivered as ``CompanionReading/unchanged(device:)``.
-    package var versions: [String: String]
+    public var versions: [String: String]
 
     /// Creates a query.
-    package init(device: String, versions: [String: String] = [:]) { (self.device, self.versions) = (device, versions) }
+    public init(device: String, versions: [String: String] = [:]) { (self.device, self.versions) = (device, versions) }
 }
 
 /// The data that a transport has for one device.
-package enum CompanionReading: Sendable {
+public enum CompanionReading: Sendable {
     /// The published state, and its version. Different bytes have different versions. A state without a version is read
     /// each time.
     case state(CompanionState, version: String? = nil)
@@ -67,7 +67,7 @@ package enum CompanionReading: Sendable {
     case unreadable(device: String, SettingsError)
 
     /// The id of the device.
-    package var device: String {
+    public var device: String {
         switch self {
         case .state(let state, _): state.device
         case .unchanged(let device), .unreadable(let device, _): device
@@ -78,9 +78,9 @@ package enum CompanionReading: Sendable {
 /// The limits on the data that a transport transfers and reads. More data is an error, and is not held in memory.
 public struct CompanionLimits: Hashable, Sendable {
     /// The maximum size of a device's state in bytes.
-    package var stateByteCount: Int
+    public var stateByteCount: Int
     /// The maximum number of devices to read, without the requesting one.
-    package var deviceCount: Int
+    public var deviceCount: Int
 
     /// Creates limits. Sizes above 1 GiB count as 1 GiB, and counts below 1 as 1.
     public init(stateByteCount: Int = 1 << 20, deviceCount: Int = 100) {

@@ -11,11 +11,11 @@ public struct RemoteStorageTransport: CompanionTransport {
     private let storage: any RemoteStorage
     private let prefix: String
     /// The kind of the storage, from its `StorageCapabilities`.
-    package var name: String { storage.capabilities.kind }
+    public var name: String { storage.capabilities.kind }
     /// See ``init(_:prefix:isConfidential:limits:)``.
-    package let limits: CompanionLimits
+    public let limits: CompanionLimits
     /// See ``init(_:prefix:isConfidential:limits:)``.
-    package let isConfidential: Bool
+    public let isConfidential: Bool
 
     /// Creates a transport over a storage that the devices share.
     ///
@@ -50,7 +50,7 @@ public struct RemoteStorageTransport: CompanionTransport {
     /// Stores the state, and replaces the earlier one.
     ///
     /// - Throws: the errors of the storage. ``SettingsError/Code/tooLarge``.
-    package func publish(_ state: CompanionState) async throws {
+    public func publish(_ state: CompanionState) async throws {
         let bytes = state.encoded()
         guard bytes.count <= limits.stateByteCount else {
             throw CompanionState.tooLarge(Int64(bytes.count), limits: limits)
@@ -69,7 +69,7 @@ public struct RemoteStorageTransport: CompanionTransport {
     /// Of the devices beyond the limit, at most 100 are reported.
     ///
     /// - Throws: the errors of the storage and of `take`.
-    package func states(
+    public func states(
         for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
     ) async throws {
         let own = FileID(text: query.device)

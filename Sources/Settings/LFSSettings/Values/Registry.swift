@@ -15,7 +15,7 @@ struct Registry: Sendable {
     /// The keys and catalogs whose data could not be migrated yet.
     let pending = PendingMigrations()
 
-    var infos: [KeyInfo] { all.map(\.info) }
+    var here: [KeyInfo] { all.filter { $0.info.availability.contains(.here) }.map(\.info) }
 
     /// - Throws: ``SettingsError/Code/invalidName``, ``SettingsError/Code/duplicate``,
     ///   ``SettingsError/Code/illegalPair``.
@@ -38,7 +38,7 @@ struct Registry: Sendable {
 
     /// Returns the registered entry of a key.
     ///
-    /// - Throws: ``SettingsError/Code/unregistered``.
+    /// - Throws: ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``.
     func entry<Value>(of key: StorageKey<Value>) throws(SettingsError) -> Entry {
         guard let entry = entries[key.family ?? key.name], entry.info.isFamily == (key.family != nil),
             StorageLimits.isName(key.name)
@@ -54,14 +54,21 @@ struct Registry: Sendable {
         let info = entry.info
         guard info.typeID == ObjectIdentifier(Value.self), info.domain == key.domain, info.security == key.security,
             info.serializer == key.serializer.id, info.version == key.serializer.version,
-            info.onUndecodable == key.onUndecodable, info.sync == key.sync
+            info.onUndecodable == key.onUndecodable, info.sync == key.sync, info.availability == key.availability
         else {
             throw SettingsError(
                 .unregistered,
                 message: """
                     The catalog “\(entry.catalog)” has another key with the name \(key.publicName). The two differ in \
-                    type, domain, security, serializer, onUndecodable or sync. Use one declaration for both.
+                    type, domain, security, serializer, onUndecodable, sync or availability. Use one declaration for \
+                    both.
                     """,
+                key: key.publicName)
+        }
+        guard info.availability.contains(.here) else {
+            throw SettingsError(
+                .unavailable,
+                message: "The key \(key.publicName) is not available on this platform. Check its availability.",
                 key: key.publicName)
         }
         return entry

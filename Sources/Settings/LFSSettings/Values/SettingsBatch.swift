@@ -30,7 +30,7 @@ public struct SettingsBatch {
     /// Returns true if a value is stored.
     ///
     /// - Throws: the errors of ``StorageRouter/exists(_:)``.
-    package func exists<Value>(_ key: StorageKey<Value>) throws -> Bool {
+    public func exists<Value>(_ key: StorageKey<Value>) throws -> Bool {
         let info = try usable(key)
         return try SettingsError.catchingNow(info.publicName) {
             if try SettingTable.contains(key.name, database) { return true }
@@ -66,7 +66,7 @@ public struct SettingsBatch {
     ///
     /// - Throws: the errors of ``get(_:)`` and ``set(_:for:)``, and those of the body.
     @discardableResult
-    package func update<Value>(_ key: StorageKey<Value>, _ body: (inout Value) throws -> Void) throws -> Value {
+    public func update<Value>(_ key: StorageKey<Value>, _ body: (inout Value) throws -> Void) throws -> Value {
         var value = try get(key)
         try body(&value)
         try set(value, for: key)

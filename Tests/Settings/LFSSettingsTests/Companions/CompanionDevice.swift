@@ -35,7 +35,7 @@ struct CompanionDevice: Sendable {
         catalog: StorageCatalog = Self.catalog, change: (inout StorageOptions) -> Void = { _ in }
     ) async throws {
         let skew = Skew()
-        var options = StorageOptions(companions: CompanionOptions(testing: transports))
+        var options = StorageOptions(companions: CompanionOptions(transports))
         options.now = { world.now + skew.value }
         change(&options)
         self.database = try database ?? Self.newDatabase()
