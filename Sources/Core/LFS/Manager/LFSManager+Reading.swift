@@ -4,7 +4,7 @@ import LFSDatabase
 import LFSStorage
 public import LFSSystem
 
-/// Methods that read files from this device, or download them from the storage. Each takes a record or its id.
+/// Methods that read files from this device, or download them from the storage. Each takes a ``FileData`` or its id.
 extension LFSManager {
     // MARK: Whole files
 
@@ -21,49 +21,28 @@ extension LFSManager {
     ///   ``LFSError/Code/storage`` when the download fails. ``LFSError/Code/sourceChanged`` when the object on the
     ///   storage, or the local copy by its size, differs from the row. ``LFSError/Code/unknownFile``,
     ///   ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
-    public func contents(of file: FileData) async throws -> FileContents? {
-        try await LFSError.catching(about: file.id) { try await reader.contents(of: file.row) }
+    public func contents(of file: some Identifiable<FileID>) async throws -> FileContents? {
+        try await withRow(of: file) { try await reader.contents(of: $0) }
     }
 
-    /// Returns the bytes of the file with an id. See ``contents(of:)-(FileData)``.
-    ///
-    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
-    public func contents(of id: FileID) async throws -> FileContents? {
-        try await LFSError.catching(about: id) { try await reader.contents(of: try await reader.row(of: id)) }
-    }
-
-    /// Returns all bytes of a file in memory. Use it for small files. ``contents(of:)-(FileData)`` gives the bytes in
+    /// Returns all bytes of a file in memory. Use it for small files. ``contents(of:)`` gives the bytes in
     /// chunks.
     ///
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: the errors of ``contents(of:)-(FileData)``.
-    public func data(of file: FileData) async throws -> Data? {
-        try await LFSError.catching(about: file.id) { try await reader.data(of: file.row) }
-    }
-
-    /// Returns all bytes of the file with an id. See ``data(of:)-(FileData)``.
-    ///
-    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
-    public func data(of id: FileID) async throws -> Data? {
-        try await LFSError.catching(about: id) { try await reader.data(of: try await reader.row(of: id)) }
+    /// - Throws: the errors of ``contents(of:)``.
+    public func data(of file: some Identifiable<FileID>) async throws -> Data? {
+        try await withRow(of: file) { try await reader.data(of: $0) }
     }
 
     /// Returns the location of the bytes on this device, after a download from the remote storage if necessary.
     ///
     /// The file is read-only. Its location before the commit differs from the one afterwards. The path is valid until
-    /// the local copy is evicted. ``contents(of:)-(FileData)`` holds the file open instead, so that all its bytes stay
+    /// the local copy is evicted. ``contents(of:)`` holds the file open instead, so that all its bytes stay
     /// readable.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: the errors of ``contents(of:)-(FileData)``.
-    public func localURL(of file: FileData) async throws -> URL? {
-        try await LFSError.catching(about: file.id) { try await reader.localURL(of: file.row) }
-    }
-
-    /// Returns the location of the bytes of the file with an id on this device. See ``localURL(of:)-(FileData)``.
-    ///
-    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
-    public func localURL(of id: FileID) async throws -> URL? {
-        try await LFSError.catching(about: id) { try await reader.localURL(of: try await reader.row(of: id)) }
+    /// - Throws: the errors of ``contents(of:)``.
+    public func localURL(of file: some Identifiable<FileID>) async throws -> URL? {
+        try await withRow(of: file) { try await reader.localURL(of: $0) }
     }
 
     // MARK: Placeholders
@@ -71,7 +50,7 @@ extension LFSManager {
     /// Returns the bytes to show for a file at once: its own if they are on this device, and otherwise those of
     /// ``LFSOptions/placeholder``. The storage is not used.
     ///
-    /// A view shows a placeholder until ``data(of:)-(FileData)`` has downloaded the bytes:
+    /// A view shows a placeholder until ``data(of:)`` has downloaded the bytes:
     ///
     /// ```swift
     /// if let shown = try await lfs.displayData(of: file) {
@@ -82,24 +61,18 @@ extension LFSManager {
     ///
     /// - Returns: nil when the bytes are not on this device and ``LFSOptions/placeholder`` returns nil.
     /// - Throws: ``LFSError/Code/sourceChanged`` when the size of the local copy differs from the row.
-    public func displayData(of file: FileData) async throws -> DisplayData? {
-        try await LFSError.catching(about: file.id) {
+    ///   ``LFSError/Code/unknownFile`` when no row has the id.
+    public func displayData(of file: some Identifiable<FileID>) async throws -> DisplayData? {
+        let (id, given) = (file.id, file as? FileData)
+        return try await LFSError.catching(about: id) {
+            var file = given
+            if file == nil { file = try await runner.read { db in try FileData.fetchOne(db, key: id) } }
+            guard let file else { throw LFSError.unknown(id) }
             if let data = try await reader.localData(of: file.row) {
                 return DisplayData(data: data, isPlaceholder: false)
             }
             return options.placeholder?(file).map { DisplayData(data: $0, isPlaceholder: true) }
         }
-    }
-
-    /// Returns the bytes to show for the file with an id. See ``displayData(of:)-(FileData)``.
-    ///
-    /// - Throws: the errors of ``displayData(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
-    public func displayData(of id: FileID) async throws -> DisplayData? {
-        let file = try await LFSError.catching(about: id) {
-            try await runner.read { db in try FileData.fetchOne(db, key: id) }
-        }
-        guard let file else { throw LFSError.unknown(id) }
-        return try await displayData(of: file)
     }
 
     // MARK: Parts of files
@@ -108,23 +81,16 @@ extension LFSManager {
     ///
     /// No bytes are kept on this device. A part from the storage cannot be checked against the SHA-256, which covers
     /// the whole file. The number of bytes and the size of the object are checked, and that all bytes come from one
-    /// version of the object. If you need the full check, read ``contents(of:)-(FileData)``.
+    /// version of the object. If you need the full check, read ``contents(of:)``.
     ///
     /// - Parameters:
     ///   - file: the file.
     ///   - range: offsets, from 0 on. A part beyond the end of the file is left out, as by `clamped(to:)`, so the
     ///     result may be shorter or empty. The result is held in memory.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: the errors of ``contents(of:)-(FileData)``.
-    public func bytes(of file: FileData, range: Range<Int64>) async throws -> Data? {
-        try await LFSError.catching(about: file.id) { try await reader.bytes(of: file.row, range) }
-    }
-
-    /// Returns a part of the file with an id. See ``bytes(of:range:)-(FileData,_)``.
-    ///
-    /// - Throws: the errors of ``contents(of:)-(FileData)``. ``LFSError/Code/unknownFile`` when no row has the id.
-    public func bytes(of id: FileID, range: Range<Int64>) async throws -> Data? {
-        try await LFSError.catching(about: id) { try await reader.bytes(of: try await reader.row(of: id), range) }
+    /// - Throws: the errors of ``contents(of:)``.
+    public func bytes(of file: some Identifiable<FileID>, range: Range<Int64>) async throws -> Data? {
+        try await withRow(of: file) { try await reader.bytes(of: $0, range) }
     }
 
     // MARK: Links
@@ -183,5 +149,18 @@ extension LFSManager {
     /// Request the stream before the file. A later stream may wait although the download has already ended.
     public func downloadProgress(of id: FileID) -> AsyncThrowingStream<TransferProgress, any Error> {
         hub.listenToDownload(of: id)
+    }
+
+    // MARK: Rows
+
+    /// Calls a closure with the row of a file: that of a record as it is, and that of an id from the database.
+    private func withRow<Value>(
+        of file: some Identifiable<FileID>, _ body: (FileRow) async throws -> Value
+    ) async throws -> Value {
+        let (id, record) = (file.id, file as? FileData)
+        return try await LFSError.catching(about: id) {
+            if let record { return try await body(record.row) }
+            return try await body(try await reader.row(of: id))
+        }
     }
 }

@@ -40,5 +40,5 @@ extension LFSManager {
 
     /// True from the beginning of ``suspend(finishingWithin:)`` to the end of ``resumeFromSuspension()``. False after a
     /// stop.
-    public var isSuspended: Bool { lifecycle.isSuspended }
+    package var isSuspended: Bool { lifecycle.isSuspended }
 }

@@ -7,9 +7,6 @@ import LFSSystem
 /// It holds the file open, so the file can be read to its end even if its local copy is removed during the reading.
 /// Every iteration begins at the first byte. `contents[0..<100]` is a part of the bytes.
 public struct FileContents: AsyncSequence, Sendable {
-    /// A chunk of the content.
-    public typealias Element = Data
-
     private let copy: OpenCopy
     private let range: Range<Int64>
     /// The size in bytes.

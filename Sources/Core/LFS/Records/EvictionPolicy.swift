@@ -15,7 +15,7 @@ public import GRDB
 /// storage confirms only by its size.
 public struct EvictionPolicy: Sendable {
     /// Returns a request for files to keep. It is called at each eviction, so it may depend on the time.
-    public typealias Request = @Sendable () -> QueryInterfaceRequest<FileData>
+    package typealias Request = @Sendable () -> QueryInterfaceRequest<FileData>
 
     /// The maximum size of all files in the local store in bytes. Nil for no limit.
     ///
@@ -55,7 +55,9 @@ public struct EvictionPolicy: Sendable {
     /// - Parameter request: called at each eviction while the database is in use. It builds a request and must not
     ///   access the database itself. The request may have an order and a limit, such as "the last hundred". While it
     ///   fails, nothing is evicted and the log has a warning.
-    public mutating func keep(_ request: @escaping Request) { requests.append(request) }
+    public mutating func keep(_ request: @escaping @Sendable () -> QueryInterfaceRequest<FileData>) {
+        requests.append(request)
+    }
 
     /// True if the policy has a limit, and so can free space.
     var hasAim: Bool { maxByteCount != nil || minAvailableByteCount != nil }

@@ -11,3 +11,8 @@ extension FileID: LosslessStringConvertible {
     /// The lowercase text.
     public var uuidString: String { text }
 }
+
+extension FileID: Identifiable {
+    /// The id itself, so that methods take a file or its id.
+    public var id: FileID { self }
+}

@@ -79,7 +79,7 @@ public struct LFSOptions: Sendable {
     /// with the next commit.
     public var pollInterval = Duration.seconds(1)
     /// Returns the bytes to show in place of a file that is not on this device, such as a grey picture. Nil for none.
-    /// ``LFSManager/displayData(of:)-(FileData)`` calls it, from any thread. The default is nil: no placeholders.
+    /// ``LFSManager/displayData(of:)`` calls it, from any thread. The default is nil: no placeholders.
     public var placeholder: (@Sendable (FileData) -> Data?)?
     /// The logger, captured when the manager opens. Normal activity is logged at `info` and below. Messages that may
     /// need attention are logged at `notice` and `warning`.
