@@ -132,7 +132,7 @@ struct FullAccountTests {
             try await one.sync()
             try await one.execute("UPDATE lfs_sync_outbox SET waits = 'quota:planets:x:y' WHERE waits IS NOT NULL")
             let report = try #require(try await one.database.read { try SyncReport.fetch($0) })
-            #expect(report.exceeded.map(\.limit.rawValue) == ["planets"] && report.exceeded.map(\.value) == [0])
+            #expect(report.exceeded.map(\.limit) == [.other("planets")] && report.exceeded.map(\.value) == [0])
             #expect(try await one.sync().pending == 1)
         }
     }

@@ -6,19 +6,36 @@ import LFSWire
 /// The changes wait on this device. They are sent once rows were deleted or the operator of the server has raised the
 /// limit.
 public struct SyncQuotaError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
-    /// The limits of an account. Later versions of a server may have more.
-    public struct Limit: RawRepresentable, Hashable, Sendable {
-        /// The name of the limit in messages.
-        public let rawValue: String
-        /// Creates a limit from its name in messages.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
+    /// The limits of an account.
+    public enum Limit: Hashable, Sendable {
         /// The number of rows.
-        public static let rows = Limit(rawValue: "rows")
+        case rows
         /// The bytes of rows.
-        public static let rowBytes = Limit(rawValue: "row_bytes")
+        case rowBytes
         /// The bytes of files.
-        public static let fileBytes = Limit(rawValue: "file_bytes")
+        case fileBytes
+        /// A limit of a later version of the server, with its name in messages.
+        case other(String)
+
+        /// Creates a limit from its name in messages.
+        init(name: String) {
+            switch name {
+            case "rows": self = .rows
+            case "row_bytes": self = .rowBytes
+            case "file_bytes": self = .fileBytes
+            default: self = .other(name)
+            }
+        }
+
+        /// The name of the limit in messages.
+        var name: String {
+            switch self {
+            case .rows: "rows"
+            case .rowBytes: "row_bytes"
+            case .fileBytes: "file_bytes"
+            case .other(let name): name
+            }
+        }
     }
 
     /// The exceeded limit.
@@ -33,7 +50,7 @@ public struct SyncQuotaError: LocalizedError, Sendable, Hashable, CustomStringCo
             case .rows: "\(value) rows"
             case .rowBytes: "\(value) bytes of rows"
             case .fileBytes: "\(value) bytes of files"
-            default: "\(value) of '\(limit.rawValue)'"
+            case .other(let name): "\(value) of '\(name)'"
             }
         return "The account may have at most \(words). The changes wait on this device until there is room."
     }
@@ -50,21 +67,21 @@ extension SyncQuotaError {
     static let mark = "quota:"
 
     /// The text in `waits`.
-    var waits: String { "\(Self.mark)\(limit.rawValue):\(value)" }
+    var waits: String { "\(Self.mark)\(limit.name):\(value)" }
 
     /// - Parameter text: a text in `waits`. The result is nil if it names a table or column.
     init?(waits text: String) {
         guard text.hasPrefix(Self.mark) else { return nil }
         let parts = text.dropFirst(Self.mark.count).split(separator: ":", omittingEmptySubsequences: false)
         // Another program may have written the text.
-        limit = Limit(rawValue: parts.first.map(String.init) ?? "")
+        limit = Limit(name: parts.first.map(String.init) ?? "")
         value = parts.count == 2 ? Int64(parts[1]) ?? 0 : 0
     }
 
     /// - Parameter failure: the refusal of a change. The result is nil for another refusal.
     init?(_ failure: WireFailure) {
         guard failure.code == .quotaExceeded else { return nil }
-        limit = Limit(rawValue: failure.exceeded?.name ?? "quota")
+        limit = Limit(name: failure.exceeded?.name ?? "quota")
         value = failure.exceeded?.value ?? 0
     }
 }
