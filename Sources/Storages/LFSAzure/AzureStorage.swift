@@ -42,24 +42,6 @@ public final class AzureStorage: TemporaryURLStorage, ThreadedStorage {
         try self.init(place, credentials: credentials, options: options, clock: SigningClock())
     }
 
-    /// Creates a storage for a container of the account in a connection string, with its credentials.
-    ///
-    /// - Parameters:
-    ///   - connectionString: the text that the portal shows.
-    ///   - container: the name of the container, which must exist.
-    ///   - prefix: the prefix of every key. A slash separates them.
-    ///   - options: the upload and connection settings.
-    /// - Throws: `StorageError.Code.unauthorized` for an invalid connection string, and `invalidRequest` for an invalid
-    ///   name or URL. Messages never repeat the string.
-    public convenience init(
-        connectionString: String, container: String, prefix: String = "", options: AzureOptions = AzureOptions()
-    ) throws(StorageError) {
-        let string = try ConnectionString(connectionString)
-        try self.init(
-            account: string.account, container: container, prefix: prefix, endpoint: string.endpoint,
-            credentials: .connectionString(connectionString), options: options)
-    }
-
     init(
         _ place: AzurePlace, credentials: AzureCredentials, options: AzureOptions, clock: SigningClock
     ) throws(StorageError) {

@@ -11,7 +11,7 @@ public struct AzureURL: Hashable, Sendable {
     public static let example = "azure://account/container/prefix?endpoint=URL"
 
     /// The name of the storage account.
-    public var account: String
+    package var account: String
     /// The name of the container.
     public var container: String
     /// The prefix of every key. A slash separates them.
@@ -20,7 +20,7 @@ public struct AzureURL: Hashable, Sendable {
     /// allowed because the user wrote it explicitly.
     public var endpoint: URL?
     /// `access-tier`: the access tier of new blobs.
-    public var accessTier: String?
+    package var accessTier: String?
 
     /// Parses a URL.
     ///

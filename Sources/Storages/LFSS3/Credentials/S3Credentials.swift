@@ -4,13 +4,13 @@ import LFSHTTPStorage
 /// The keys that sign requests. Their descriptions never show a secret.
 public struct S3Credentials: Sendable, Equatable {
     /// The public half of the key. Every request contains it.
-    public var accessKeyID: String
+    package var accessKeyID: String
     /// The secret half of the key. It never leaves the process.
-    public var secretAccessKey: String
+    package var secretAccessKey: String
     /// The token of temporary credentials.
-    public var sessionToken: String?
+    package var sessionToken: String?
     /// The time at which temporary credentials expire. nil if they do not expire, or if the time is unknown.
-    public var expiration: Date?
+    package var expiration: Date?
 
     /// Creates credentials from known values. Only the server checks them, at the first request.
     ///
@@ -28,14 +28,11 @@ public struct S3Credentials: Sendable, Equatable {
     }
 }
 
-extension S3Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension S3Credentials: CustomStringConvertible, CustomReflectable {
     /// The ID of the access key, and whether the credentials are temporary.
     public var description: String {
         sessionToken == nil ? "S3 credentials \(accessKeyID)" : "temporary S3 credentials \(accessKeyID)"
     }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
 
     /// The ID of the access key, and the expiration.
     public var customMirror: Mirror {

@@ -22,13 +22,13 @@ public struct S3URL: Hashable, Sendable {
     /// `region`: the name of the region.
     public var region: String?
     /// `addressing`: `automatic` (or `auto`), `path` or `virtual`.
-    public var addressing = S3Addressing.automatic
+    package var addressing = S3Addressing.automatic
     /// `provider`: the name of a known provider.
-    public var provider: S3Provider?
+    package var provider: S3Provider?
     /// `profile`: the profile of the AWS tools' files with the credentials, region and endpoint.
     public var profile: String?
     /// `storage-class`: the storage class of new objects.
-    public var storageClass: String?
+    package var storageClass: String?
 
     /// Parses a URL.
     ///

@@ -15,7 +15,7 @@ public struct WebDAVURL: Hashable, Sendable {
     /// The URL of the folder. An `http` URL is allowed because the user wrote it explicitly.
     public var folder: URL
     /// `read-back`: true to read back every upload. nil if the URL does not set it.
-    public var readsBack: Bool?
+    package var readsBack: Bool?
 
     /// Parses a URL.
     ///
