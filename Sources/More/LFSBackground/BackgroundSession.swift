@@ -40,7 +40,7 @@ public struct BackgroundTask: Sendable {
     public var file: URL
 
     /// Creates a task.
-    public init(label: String, url: URL, headers: [String: String], file: URL) {
+    package init(label: String, url: URL, headers: [String: String], file: URL) {
         self.label = label
         self.url = url
         self.headers = headers
