@@ -2,8 +2,6 @@ import Foundation
 
 #if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
 #else
 import Darwin
 #endif
@@ -18,7 +16,7 @@ package struct ReservedPort: Sendable {
     /// as most servers do, may bind to it as well, because that socket never listens. On other systems the port is free
     /// again.
     package init() throws {
-        #if os(Linux)
+        #if canImport(Glibc)
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #else
         let socket = socket(AF_INET, SOCK_STREAM, 0)
