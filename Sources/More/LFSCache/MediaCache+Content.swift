@@ -44,7 +44,7 @@ extension MediaCache {
     ///   - key: the key under which the content is stored.
     ///   - tags: the sources of the content, for ``invalidate(_:)-(CacheTag)``.
     ///   - load: runs in the calling task. At most one load per key runs at a time.
-    /// - Throws: errors of the closure. `CancellationError` when the task is cancelled while it waits.
+    /// - Throws: errors of the closure, and `CancellationError` when the task is cancelled while it waits.
     public func content(
         for key: CacheKey, tags: Set<CacheTag> = [], load: () async throws -> Data
     ) async throws -> Data {

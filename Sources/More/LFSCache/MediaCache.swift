@@ -44,7 +44,7 @@ public final class MediaCache: Sendable {
     ///   - database: the app's database, with the tables of LFS. The cache only reads it.
     ///   - options: the folder and the limits.
     /// - Throws: ``CacheError/Code/notMigrated``, ``CacheError/Code/wrongFolder``,
-    ///   ``CacheError/Code/permissionDenied``, ``CacheError/Code/inUse``. `CancellationError`.
+    ///   ``CacheError/Code/permissionDenied``, ``CacheError/Code/inUse``, and `CancellationError`.
     public static func open(
         for database: any DatabaseReader, options: CacheOptions = CacheOptions()
     ) async throws -> MediaCache {

@@ -25,8 +25,8 @@ package final class SecretCall: Sendable {
 
     /// Runs the body.
     ///
-    /// - Throws: ``SettingsError`` with the code `locked` at the deadline, and `keychainUnavailable` without libsecret.
-    ///   `CancellationError`.
+    /// - Throws: ``SettingsError`` with the code `locked` at the deadline or `keychainUnavailable` without libsecret,
+    ///   and `CancellationError`.
     package static func run<Result: Sendable>(
         deadline: Duration, clock: any Clock<Duration>,
         _ body: @escaping @Sendable (SecretCall) async throws -> Result

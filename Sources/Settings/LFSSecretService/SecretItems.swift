@@ -53,7 +53,7 @@ struct SecretItems: Sendable {
     /// Finds the items with these attributes. The newest is the first.
     ///
     /// - Throws: ``SettingsError/Code/locked`` and ``SettingsError/Code/promptDismissed`` if there may be items that
-    ///   cannot be seen. ``SettingsError/Code/corrupted`` if no session returns them unchanged.
+    ///   cannot be seen, and ``SettingsError/Code/corrupted`` if no session returns them unchanged.
     func find(_ attributes: [String: String]) async throws -> [Match] {
         try await inSession(orThrow: SecretFailure.unreadable) { isService, session in
             let found = try await findOpen(attributes, isService: isService)
@@ -157,8 +157,8 @@ struct SecretItems: Sendable {
 
     /// Returns the current backend.
     ///
-    /// - Throws: if the process of the service has changed since the call started. Items that were found in the former
-    ///   process may not be in the new one's keyring.
+    /// - Throws: an error if the process of the service has changed since the call started. Items that were found in
+    ///   the former process may not be in the new one's keyring.
     private func backend() async throws -> (isService: Bool, process: String?) {
         var backend = try await currentBackend()
         if backend.kind == 2 { backend = try await currentBackend() }

@@ -9,7 +9,7 @@ public struct SettingsSnapshot: Sendable {
 
     /// Returns the value, or the key's default.
     ///
-    /// - Throws: the errors of ``StorageRouter/get(_:)``. ``SettingsError/Code/notInSnapshot`` for a secret.
+    /// - Throws: the errors of ``StorageRouter/get(_:)``, and ``SettingsError/Code/notInSnapshot`` for a secret.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value { try key.orDefault(try getIfPresent(key)) }
 
     /// Returns the value, or nil if none was stored.

@@ -5,7 +5,7 @@ extension StorageRouter {
     /// Watches for changes of other processes, and syncs settings with the user's other devices. The call returns when
     /// ``stop()`` is called or the task is cancelled, and all observations have ended by then.
     ///
-    /// - Throws: ``SettingsError/Code/notRunning`` when the router ran before. The database's error.
+    /// - Throws: ``SettingsError/Code/notRunning`` when the router ran before, and the database's error.
     public func run() async throws {
         try begin()
         try await work()
@@ -25,7 +25,7 @@ extension StorageRouter {
     ///
     /// When the call returns, no work of this router is running, also if another call has requested the stop.
     ///
-    /// - Throws: the error that ended the run earlier. The database's error.
+    /// - Throws: the error that ended the run earlier, and the database's error.
     public func stop() async throws {
         if phase == .open { phase = .stopped }
         stopLatch.open()

@@ -21,8 +21,8 @@ extension StorageRouter {
     /// Values stay readable throughout, also when the process is killed at any point. In that case, call it again. The
     /// former keys are kept for backups until ``forgetRetiredKeys()``. Values that cannot be read are left unchanged.
     ///
-    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``.
-    ///   Errors of the database and of files.
+    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``,
+    ///   and errors of the database and of files.
     public nonisolated func rotateKeys() async throws {
         try await SettingsError.catching(nil) { try await KeyRotation(access: access).rotate() }
     }
@@ -57,7 +57,7 @@ extension StorageRouter {
     /// removes are removed.
     ///
     /// - Returns: the names of the keys, or of their families.
-    /// - Throws: ``SettingsError/Code/locked``, because a locked key is not lost. ``SettingsError/Code/keyMissing``
+    /// - Throws: ``SettingsError/Code/locked``, because a locked key is not lost, and ``SettingsError/Code/keyMissing``
     ///   when the source provides no other root key. Nothing is removed then.
     @discardableResult
     public nonisolated func giveUpRootKey() async throws -> [String] {
@@ -67,7 +67,7 @@ extension StorageRouter {
     /// Accepts the key chain in its current state after ``SettingsError/Code/keychainReplaced``. Secrets of the former
     /// key chain count as not stored from now on.
     ///
-    /// - Throws: ``SettingsError/Code/notConfigured`` without a key chain. ``SettingsError/Code/locked``.
+    /// - Throws: ``SettingsError/Code/notConfigured`` without a key chain, and ``SettingsError/Code/locked``.
     public nonisolated func adoptKeychain() async throws {
         try await SettingsError.catching(nil) {
             guard let keychain = access.stores.keychain else {

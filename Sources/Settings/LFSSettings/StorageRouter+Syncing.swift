@@ -8,11 +8,11 @@ extension StorageRouter {
     ///
     /// The call reads everything that others have published, including what a running router has already read.
     ///
-    /// - Throws: the error of the first transport that failed. ``SettingsError/Code/transportFailed``.
-    ///   ``SettingsError/Code/timedOut`` when a transport does not answer within ``CompanionOptions/deadline``.
-    ///   ``SettingsError/Code/tooLarge`` when some values did not fit, after all others were published.
-    ///   ``SettingsError/Code/clockAhead``. Errors of the database. Data of single devices that this device does not
-    ///   accept is not an error. ``companions`` reports it.
+    /// - Throws: the error of the first transport that failed, ``SettingsError/Code/transportFailed``,
+    ///   ``SettingsError/Code/timedOut`` when a transport does not answer within ``CompanionOptions/deadline``,
+    ///   ``SettingsError/Code/tooLarge`` when some values did not fit, after all others were published,
+    ///   ``SettingsError/Code/clockAhead``, and errors of the database. Data of single devices that this device does
+    ///   not accept is not an error. ``companions`` reports it.
     public nonisolated func synchronize() async throws {
         var failure: (any Error)?
         for runner in companionRunners {

@@ -5,13 +5,13 @@ import LFSSystem
 extension StorageRouter {
     /// Returns the value, or the key's default.
     ///
-    /// - Throws: ``SettingsError/Code/noValue`` when no value is stored and the key has no default.
-    ///   ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``. ``SettingsError/Code/undecodable``,
-    ///   ``SettingsError/Code/otherSerializer``, ``SettingsError/Code/newerValue``, ``SettingsError/Code/corrupted``
-    ///   for a stored value that cannot be read, which is kept. ``SettingsError/Code/keyMissing``,
-    ///   ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``, ``SettingsError/Code/keychainReplaced`` for
-    ///   secrets. ``SettingsError/Code/migrationPending``. ``SettingsError/Code/folderAbsent`` and errors of the system
-    ///   and the database.
+    /// - Throws: ``SettingsError/Code/noValue`` when no value is stored and the key has no default,
+    ///   ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``,
+    ///   ``SettingsError/Code/migrationPending``, ``SettingsError/Code/folderAbsent``, and errors of the system and the
+    ///   database. A stored value that cannot be read is kept, and the error is ``SettingsError/Code/undecodable``,
+    ///   ``SettingsError/Code/otherSerializer``, ``SettingsError/Code/newerValue`` or
+    ///   ``SettingsError/Code/corrupted``. For secrets, the error may also be ``SettingsError/Code/keyMissing``,
+    ///   ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked`` or ``SettingsError/Code/keychainReplaced``.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         try key.orDefault(try await getIfPresent(key))
     }

@@ -37,10 +37,10 @@ public actor StorageRouter {
     ///   - database: the app's own database.
     ///   - catalogs: all keys that will be used. A name must not occur in two of them.
     ///   - options: options such as the stores of secrets and the root key.
-    /// - Throws: ``SettingsError``. For the database, ``SettingsError/Code/notMigrated`` and
-    ///   ``SettingsError/Code/newerSchema``. For the catalogs, ``SettingsError/Code/duplicate``,
+    /// - Throws: ``SettingsError``. The codes about the database are ``SettingsError/Code/notMigrated`` and
+    ///   ``SettingsError/Code/newerSchema``. Those about the catalogs are ``SettingsError/Code/duplicate``,
     ///   ``SettingsError/Code/invalidName``, ``SettingsError/Code/illegalPair``, ``SettingsError/Code/invalidStep``,
-    ///   ``SettingsError/Code/notConfigured`` and ``SettingsError/Code/notConfidential``. For the data,
+    ///   ``SettingsError/Code/notConfigured`` and ``SettingsError/Code/notConfidential``. The code about the data is
     ///   ``SettingsError/Code/newerData``.
     public static func open(
         _ database: any DatabaseWriter, catalogs: [StorageCatalog], options: StorageOptions = StorageOptions()

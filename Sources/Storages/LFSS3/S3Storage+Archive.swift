@@ -38,7 +38,7 @@ extension S3Storage {
     ///     `INTELLIGENT_TIERING`, which returns to its frequent tier.
     ///   - tier: the speed. The default is `standard`.
     /// - Returns: the state of the copy.
-    /// - Throws: `StorageError.Code.invalidRequest` for an object that is not archived, and for less than one day.
+    /// - Throws: `StorageError.Code.invalidRequest` for an object that is not archived or for less than one day, and
     ///   `missing` without an object.
     public func restore(
         _ key: ObjectKey, days: Int? = 7, tier: RestoreTier = .standard

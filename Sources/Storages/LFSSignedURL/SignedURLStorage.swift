@@ -109,7 +109,7 @@ public final class SignedURLStorage: TemporaryURLStorage, ThreadedStorage {
     ///   - key: the key of the object.
     ///   - expires: the longest time that the caller accepts, from 1 second to 7 days.
     /// - Throws: `StorageError.Code.invalidRequest` for another time, if the server's URLs are valid for longer, or if
-    ///   they need header fields. The errors of `RemoteStorage.head(_:)`.
+    ///   they need header fields, and the errors of `RemoteStorage.head(_:)`.
     public func downloadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
         try await translatingFailures(key) {
             guard (.seconds(1)...(.seconds(604_800))).contains(expires) else {

@@ -41,8 +41,8 @@ struct SyncStoreOptions: ParsableArguments {
         !Self.isPostgres(database) && !database.hasPrefix("file:") && !FileManager.default.fileExists(atPath: database)
     }
 
-    /// - Throws: ``CommandFailure`` if the file is missing and must not be created. `ValidationError` if the database
-    ///   cannot be opened.
+    /// - Throws: ``CommandFailure`` if the file is missing and must not be created, and `ValidationError` if the
+    ///   database cannot be opened.
     private func open(mayCreate: Bool) throws -> any SQLDatabase {
         guard mayCreate || !isMissing else {
             throw CommandFailure(

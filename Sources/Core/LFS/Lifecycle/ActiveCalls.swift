@@ -48,7 +48,7 @@ final class ActiveCalls: Sendable {
     /// Runs the body until it ends, or until a suspension or a stop cancels it.
     ///
     /// - Parameter purpose: the purpose of the call, as an infinitive.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and when a stop has cancelled the body.
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop or when a stop has cancelled the body, and
     ///   ``LFSError/Code/suspended`` in the same cases of a suspension.
     func run<Result: Sendable>(
         _ purpose: String, _ body: @escaping @Sendable () async throws -> Result

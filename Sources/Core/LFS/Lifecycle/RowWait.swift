@@ -13,7 +13,7 @@ struct RowWait: Sendable {
     let clock: any Clock<Duration>
 
     /// - Parameter timeout: the maximum time to wait. Nil waits without a limit.
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running, or stops during the call.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running, or stops during the call, and
     ///   ``LFSError/Code/suspended``.
     func wait(_ timeout: Duration?, until isDone: @escaping @Sendable (Database) throws -> Bool) async throws {
         let deadline = timeout.map { ContinuousClock.now + $0 }

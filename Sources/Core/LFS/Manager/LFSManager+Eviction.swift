@@ -40,7 +40,7 @@ extension LFSManager {
     /// ```
     ///
     /// - Returns: true if the other file is pinned, so that this file is pinned too.
-    /// - Throws: ``LFSError/Code/unknownFile`` when the file has no row. The database's error.
+    /// - Throws: ``LFSError/Code/unknownFile`` when the file has no row, and the database's error.
     @discardableResult
     public func pin(_ id: FileID, like other: FileID, in db: Database) throws -> Bool {
         do {
@@ -92,8 +92,8 @@ extension LFSManager {
     /// Returns when the row that permits it is durable and the bytes are removed. A reader that has the bytes open
     /// keeps them. When the storage confirms only the number of bytes (``FileData/proof``), the object is read back
     /// first.
-    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven. ``LFSError/Code/pinned`` while the file
-    ///   is pinned. ``LFSError/Code/unknownFile``.
+    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven, ``LFSError/Code/pinned`` while the file
+    ///   is pinned, and ``LFSError/Code/unknownFile``.
     public func evict(_ id: FileID) async throws {
         try await LFSError.catching { try await copies.evict(id) }
     }
@@ -109,7 +109,7 @@ extension LFSManager {
     ///   - onCopy: receives each copy after its eviction. The next page waits until it returns.
     /// - Returns: what was evicted and what was kept. When the call throws, every copy that `onCopy` received is
     ///   evicted.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop, which also ends a running call. Any error that `onCopy`
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, which also ends a running call, and any error that `onCopy`
     ///   throws.
     @discardableResult
     public func evict(

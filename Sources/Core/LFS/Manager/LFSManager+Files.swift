@@ -73,7 +73,7 @@ extension LFSManager {
     ///   - onProgress: receives the number of bytes read since its last call, from any thread.
     ///   - body: receives a record for each source, in the same order.
     /// - Returns: the result of the closure.
-    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)``, after which no bytes are kept. The
+    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)``, after which no bytes are kept, and the
     ///   errors of the closure.
     public func withFiles<Result>(
         from sources: [FileSource], onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
@@ -96,7 +96,7 @@ extension LFSManager {
     ///   - onProgress: receives the number of bytes stored so far, from any thread, about every 256 KiB.
     ///   - body: receives the record.
     /// - Returns: the result of the closure.
-    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)``, after which no bytes are kept. The
+    /// - Throws: the errors of ``makeFile(from:name:contentType:onProgress:)``, after which no bytes are kept, and the
     ///   errors of the closure.
     public func withFile<Result>(
         from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
@@ -140,7 +140,7 @@ extension LFSManager {
     ///   - source: the source of the correct bytes.
     ///   - onProgress: receives the number of bytes stored so far, from any thread.
     /// - Throws: ``LFSError/Code/sourceChanged`` when the size or the SHA-256 is not the recorded one, with nothing
-    ///   changed. ``LFSError/Code/unknownFile``. The errors of ``makeFile(from:name:contentType:onProgress:)``.
+    ///   changed, ``LFSError/Code/unknownFile``, and the errors of ``makeFile(from:name:contentType:onProgress:)``.
     public func restore(
         _ id: FileID, from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws {

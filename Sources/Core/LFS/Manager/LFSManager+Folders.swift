@@ -7,7 +7,7 @@ extension LFSManager {
     /// Files whose only bytes may be in such a folder stay pending. Reading them throws ``LFSError/Code/folderAbsent``.
     /// They continue automatically when the folder is back. An earlier local store is found again by the next opening.
     ///
-    /// - Throws: the database's error. ``LFSError`` when an existing folder cannot be read.
+    /// - Throws: the database's error, and ``LFSError`` when an existing folder cannot be read.
     package func absentFolders() async throws -> [AbsentFolder] {
         let search = MissingFileSearch(runner: runner, places: places)
         return try await LFSError.catching {

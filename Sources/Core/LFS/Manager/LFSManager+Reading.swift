@@ -17,10 +17,10 @@ extension LFSManager {
     ///
     /// - Returns: nil when the file's device has not uploaded it yet. This is not an error. A row from another device
     ///   is in this state for a while, until that device has uploaded the file.
-    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made on this device and its bytes are lost.
-    ///   ``LFSError/Code/storage`` when the download fails. ``LFSError/Code/sourceChanged`` when the object on the
-    ///   storage, or the local copy by its size, differs from the row. ``LFSError/Code/unknownFile``,
-    ///   ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made on this device and its bytes are lost,
+    ///   ``LFSError/Code/storage`` when the download fails, ``LFSError/Code/sourceChanged`` when the object on the
+    ///   storage, or the local copy by its size, differs from the row, ``LFSError/Code/unknownFile``,
+    ///   ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, and ``LFSError/Code/notRunning``.
     public func contents(of file: some Identifiable<FileID>) async throws -> FileContents? {
         try await withRow(of: file) { try await reader.contents(of: $0) }
     }

@@ -40,10 +40,10 @@ extension LFSManager {
     ///   - alongside: deletes the app's own rows in the same transaction. Foreign keys to `lfs_file` act as declared,
     ///     and a row that still refers to a file makes the whole reset fail. Deleting an owner in this closure deletes
     ///     no file on the storage.
-    /// - Throws: ``LFSError/Code/notUploaded`` when more files would be lost than was confirmed.
-    ///   ``LFSError/Code/notRunning`` while another reset of this manager is running. ``LFSError/Code/openElsewhere``
-    ///   while another process has the database open, or while the cache in the local store is open.
-    ///   ``LFSError/Code/wrongStore``. The database's error.
+    /// - Throws: ``LFSError/Code/notUploaded`` when more files would be lost than was confirmed,
+    ///   ``LFSError/Code/notRunning`` while another reset of this manager is running, ``LFSError/Code/openElsewhere``
+    ///   while another process has the database open or while the cache in the local store is open,
+    ///   ``LFSError/Code/wrongStore``, and the database's error.
     public func reset(
         _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) async throws {

@@ -27,7 +27,8 @@ extension LFSManager {
     /// With the package's trait `ServiceLifecycle` the manager is a `Service`, and the graceful shutdown of its service
     /// group acts as ``stop()``. Running uploads finish within ``LFSOptions/shutdownTimeout`` or return to the queue.
     ///
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager was started before. The error that has ended the work.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager was started before, and the error that has ended the
+    ///   work.
     public func run() async throws {
         try lifecycle.begin()
         #if ServiceLifecycle
@@ -52,7 +53,7 @@ extension LFSManager {
     /// When the method returns, no work of this manager is running and no event follows. Another running stop or reset
     /// has ended too. The exception is a call whose own closure requested the stop. It ends right after that closure.
     ///
-    /// - Throws: the error that ended the background work earlier. The database's error when detaching fails.
+    /// - Throws: the error that ended the background work earlier, and the database's error when detaching fails.
     public func stop() async throws {
         try await close()
         await lifecycle.waitForReset()

@@ -18,7 +18,8 @@ extension LFSManager {
     ///
     /// - Parameter time: The time for running uploads and calls. Nil for ``LFSOptions/shutdownTimeout``. A later call
     ///   with less time, or the cancellation of the task, shortens it.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop. ``LFSError/Code/system`` when a lock cannot be released.
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and ``LFSError/Code/system`` when a lock cannot be
+    ///   released.
     public func suspend(finishingWithin time: Duration? = nil) async throws {
         try await LFSError.catching {
             try await suspension.suspend(finishingWithin: time ?? options.shutdownTimeout)
@@ -31,9 +32,10 @@ extension LFSManager {
     /// Other processes may have uploaded, inserted and deleted files in the meantime. A reset by another process that
     /// ended early is finished.
     ///
-    /// - Throws: ``LFSError/Code/wrongStore`` when the local store is no longer the folder that was opened.
-    ///   ``LFSError/Code/openElsewhere`` while another process has an unfinished reset. The database's error. The
-    ///   manager is still suspended then, and the call can be repeated. ``LFSError/Code/notRunning`` after a stop.
+    /// - Throws: ``LFSError/Code/wrongStore`` when the local store is no longer the folder that was opened,
+    ///   ``LFSError/Code/openElsewhere`` while another process has an unfinished reset, and the database's error. The
+    ///   manager is still suspended then, and the call can be repeated. After a stop, the error is
+    ///   ``LFSError/Code/notRunning``.
     public func resumeFromSuspension() async throws {
         try await LFSError.catching { try await suspension.resume() }
     }

@@ -51,7 +51,7 @@ extension LFSManager {
     /// retried is not finished. It also waits while uploads are paused.
     /// - Parameter timeout: the maximum time to wait. Nil waits without a limit. After the timeout the summary gives
     ///   the pending uploads, and no error is thrown.
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call, and
     ///   ``LFSError/Code/cancelled``.
     @discardableResult
     public func waitForUploads(timeout: Duration? = nil) async throws -> UploadSummary {
@@ -125,7 +125,7 @@ extension LFSManager {
     ///
     /// - Returns: the number of deleted files that still have bytes on this device or the storage. They are removed as
     ///   soon as the storage permits it.
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager is not running or stops during the call, and
     ///   ``LFSError/Code/cancelled``.
     @discardableResult
     public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {

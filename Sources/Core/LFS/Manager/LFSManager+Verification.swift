@@ -19,10 +19,10 @@ extension LFSManager {
     ///   - onFinding: receives each finding, after its repair if there is one. The search continues when it returns.
     ///   - onProgress: receives the progress after each page of about a thousand files or objects, from any thread.
     /// - Returns: the counts.
-    /// - Throws: ``LFSError/Code/notRunning`` after a stop, which also ends a running call.
-    ///   ``LFSError/Code/wrongStore`` and ``LFSError/Code/wrongStorage`` when a place is not the one that was used,
-    ///   with nothing changed from then on. ``LFSError/Code/storage`` when the storage fails. Any error that
-    ///   `onFinding` throws.
+    /// - Throws: ``LFSError/Code/storage`` when the storage fails, and any error that `onFinding` throws. A stop also
+    ///   ends a running call, and the error is ``LFSError/Code/notRunning``. When a place is not the one that was used,
+    ///   the error is ``LFSError/Code/wrongStore`` or ``LFSError/Code/wrongStorage``, and nothing is changed from then
+    ///   on.
     @discardableResult
     public func verify(
         _ verifyOptions: VerifyOptions = VerifyOptions(),
@@ -52,8 +52,8 @@ extension LFSManager {
     /// - Parameter ids: the files, at most about a page of them, because all their rows are in memory at once.
     /// - Returns: the result for each file, in any order. Files that are not on the storage according to their rows, or
     ///   whose upload is pending, are left out.
-    /// - Throws: ``LFSError/Code/storage`` when the storage gives none of them now. ``LFSError/Code/notRunning`` after
-    ///   a stop, which also ends a running call. ``LFSError/Code/cancelled``.
+    /// - Throws: ``LFSError/Code/storage`` when the storage gives none of them now, ``LFSError/Code/notRunning`` after
+    ///   a stop, which also ends a running call, and ``LFSError/Code/cancelled``.
     public func readBack(_ ids: [FileID]) async throws -> [ObjectReading] {
         let (runner, readBack) = (runner, reader.readBack)
         return try await LFSError.catching {
@@ -75,9 +75,9 @@ extension LFSManager {
     ///
     /// - Returns: whether this call has downloaded correct bytes. False when the local copy is correct by now, or does
     ///   not exist.
-    /// - Throws: ``LFSError/Code/sourceChanged`` when the copy is damaged and the storage has no correct bytes either.
-    ///   ``LFSError/Code/storage`` when the download fails. ``LFSError/Code/unknownFile``. ``LFSError/Code/notRunning``
-    ///   after a stop. ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``.
+    /// - Throws: ``LFSError/Code/sourceChanged`` when the copy is damaged and the storage has no correct bytes either,
+    ///   ``LFSError/Code/storage`` when the download fails, ``LFSError/Code/notRunning`` after a stop,
+    ///   ``LFSError/Code/unknownFile``, ``LFSError/Code/noSpace``, and ``LFSError/Code/cancelled``.
     @discardableResult
     public func repairLocalCopy(of id: FileID) async throws -> Bool {
         let repairer = repairer

@@ -44,7 +44,7 @@ public final class LFSManager: Sendable {
     /// Network access and background work begin with ``start()`` or ``run()``. Files can be made and inserted
     /// from now on.
     ///
-    /// - Throws: ``LFSError`` when the schema is missing or newer, or when a folder cannot be used.
+    /// - Throws: ``LFSError`` when the schema is missing or newer, or when a folder cannot be used, and
     ///   ``LFSError/Code/openElsewhere`` when a reset has to be finished while another process has the database open.
     public static func open(_ database: any DatabaseWriter, options: LFSOptions) async throws -> LFSManager {
         try await LFSError.catching {

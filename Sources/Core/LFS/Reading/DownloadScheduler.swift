@@ -54,8 +54,8 @@ final class DownloadScheduler: Sendable {
 
     /// Returns when the download with the key has ended, whether this call or an earlier one has begun it.
     ///
-    /// - Throws: the error of the download. `CancellationError` when the calling task was cancelled.
-    ///   ``LFSError/Code/notRunning`` after a stop. ``LFSError/Code/suspended`` during a suspension.
+    /// - Throws: the error of the download, `CancellationError` when the calling task was cancelled,
+    ///   ``LFSError/Code/notRunning`` after a stop, and ``LFSError/Code/suspended`` during a suspension.
     func run(_ key: Key, urgency: DownloadUrgency, work: @escaping Operation) async throws {
         let waiter = Asker()
         let asker = try change { state -> Result<Int, any Error> in

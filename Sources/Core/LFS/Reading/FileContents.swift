@@ -41,7 +41,7 @@ public struct FileContents: AsyncSequence, Sendable {
 
         /// Returns the next chunk of up to 256 KiB. Nil at the end.
         ///
-        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early because it was changed.
+        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early because it was changed, and
         ///   ``LFSError/Code/sourceFailed`` when the disk cannot read it.
         public mutating func next() async throws -> Data? {
             let (file, offset) = (copy.file, range.lowerBound)

@@ -25,7 +25,7 @@ public struct LFSReader: Sendable {
     /// - Parameters:
     ///   - database: any connection to it. It is only read.
     ///   - localStore: the folder of ``LFSOptions/localStore``, if the app that makes the files sets that option.
-    /// - Throws: ``LFSError/Code/notMigrated``, ``LFSError/Code/newerSchema``. ``LFSError/Code/noLocalStore`` for a
+    /// - Throws: ``LFSError/Code/notMigrated``, ``LFSError/Code/newerSchema``, and ``LFSError/Code/noLocalStore`` for a
     ///   database in memory.
     public init(_ database: any DatabaseReader, localStore: URL? = nil) async throws {
         self.database = database
@@ -38,8 +38,8 @@ public struct LFSReader: Sendable {
     /// Returns the local bytes of a file, in chunks.
     ///
     /// - Returns: nil when they are not on this device.
-    /// - Throws: ``LFSError/Code/unknownFile``. ``LFSError/Code/sourceChanged`` when the size of the local copy differs
-    ///   from the row. ``LFSError/Code/wrongStore``.
+    /// - Throws: ``LFSError/Code/unknownFile``, ``LFSError/Code/sourceChanged`` when the size of the local copy differs
+    ///   from the row, and ``LFSError/Code/wrongStore``.
     public func contents(of id: FileID) async throws -> FileContents? {
         try await LFSError.catching(about: id) {
             let (copy, byteCount) = try await open(id)

@@ -21,7 +21,7 @@ extension FileData {
     ///     index to it, or renames the column must call this method again.
     ///   - column: The column with the ids of files. It gets an index if it has none.
     ///   - db: The connection of the migration.
-    /// - Throws: ``LFSError/Code/unsuitableOwner`` when the table or column does not exist.
+    /// - Throws: ``LFSError/Code/unsuitableOwner`` when the table or column does not exist, and
     ///   ``LFSError/Code/notMigrated`` when the migration runs before those of LFS.
     public static func deletedWithOwner(_ table: String, column: String, in db: Database) throws {
         do { try FileOwner.install(table, column: column, db) } catch { throw LFSError.wrapping(error) }

@@ -27,8 +27,8 @@ package final class CacheFolder: Sendable {
     /// Opens the folder, and creates it if it is missing. Its parent must exist.
     ///
     /// - Throws: ``FileError/Code/wrongStore`` if the path is not absolute, if a link or a file has the folder's name,
-    ///   or if its lock file is a link or has a second name. ``FileError/Code/permissionDenied`` if other users could
-    ///   replace the contents of the folder.
+    ///   or if its lock file is a link or has a second name, and ``FileError/Code/permissionDenied`` if other users
+    ///   could replace the contents of the folder.
     package convenience init(at path: String) throws(FileError) {
         guard let (parent, name) = Self.split(path) else {
             throw FileError(.wrongStore, message: "A cache cannot be in this folder: \(path).", path: path)

@@ -8,8 +8,8 @@ extension StagingArea {
     /// it.
     /// - Parameter wasUsed: true if the database has recorded an area in the location.
     /// - Throws: ``FileError/Code/folderAbsent`` if the location was used before and is missing, because it would be
-    ///   created on the disk below its mount point. ``FileError/Code/permissionDenied`` if other users can replace its
-    ///   contents.
+    ///   created on the disk below its mount point, and ``FileError/Code/permissionDenied`` if other users can replace
+    ///   its contents.
     package convenience init(in location: String, wasUsed: Bool, _ owner: StagingOwner) throws(FileError) {
         try self.init(Self.folder(in: location, wasUsed: wasUsed, owner), isShared: true, protector: owner.protector)
     }

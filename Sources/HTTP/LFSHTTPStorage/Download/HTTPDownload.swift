@@ -16,8 +16,8 @@ package struct HTTPDownload: Sendable {
     ///   - describe: returns the object as the server describes it.
     ///   - isBeyondEnd: returns true for the error of a range that begins after the end of the object.
     ///   - fetch: requests the bytes.
-    /// - Throws: `StorageError.Code.changed` if the described object is another version than requested. The errors of
-    ///   the closures.
+    /// - Throws: `StorageError.Code.changed` if the described object is another version than requested, and the errors
+    ///   of the closures.
     package func run(
         describe: () async throws -> RemoteObject, isBeyondEnd: (any Error) -> Bool,
         fetch: () async throws -> RemoteObject

@@ -54,8 +54,8 @@ public final class UploadGate: Sendable {
     ///
     /// - Returns: the reason why uploads are held. Nil if they are not. If the state of the device cannot be read, no
     ///   condition is met.
-    /// - Throws: errors of the conditions closure. `LFSError` when the reason cannot be recorded. The uploads are held
-    ///   even then.
+    /// - Throws: errors of the conditions closure, and `LFSError` when the reason cannot be recorded. The uploads are
+    ///   held even then.
     @discardableResult
     public func look() async throws -> String? {
         let reason = try await unmet()

@@ -115,7 +115,7 @@ public struct FolderSource: AssetSource {
     /// After the walk, a user with write access to one of the folders could replace a folder by a link to another
     /// user's files. Therefore only links in the path of the selected folder are followed. If the selected folder was
     /// replaced, the file must be the one that the walk found.
-    /// - Throws: ``BackupError/Code/unreadable``. Another error when this process has no more file descriptors.
+    /// - Throws: ``BackupError/Code/unreadable``, and another error when this process has no more file descriptors.
     public func open(_ asset: Asset) throws -> OpenedAsset { try open(asset, from: OpenFolder()) }
 
     /// Opens several files. Consecutive files of the same folder share one opening of it.

@@ -81,7 +81,7 @@ public final class FolderFollower: Sendable {
     /// Waits for the next batch. The first batch contains everything, and a walk through its source starts the
     /// watching.
     ///
-    /// - Throws: ``BackupError/Code/groupAbsent``. `CancellationError`.
+    /// - Throws: ``BackupError/Code/groupAbsent``, and `CancellationError`.
     public func next() async throws -> FollowBatch {
         noteWalk()
         while true {

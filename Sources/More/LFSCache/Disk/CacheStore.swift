@@ -54,7 +54,7 @@ final class CacheStore: Sendable {
 
     /// Opens the database and creates it if it is missing. Blocks the thread.
     ///
-    /// - Throws: ``StoreFault`` when the file is not a database of this cache. Database errors.
+    /// - Throws: ``StoreFault`` when the file is not a database of this cache, and database errors.
     static func open(
         _ folder: CacheFolder, identity: CacheIdentity, isAlone: Bool, failures: FailureLog
     ) throws -> CacheStore {

@@ -17,7 +17,7 @@ enum OpeningCache {
 
     /// - Parameter identity: read while the lock is held, because a reset takes the lock before it changes anything.
     /// - Throws: ``CacheError/Code/inUse`` when other processes have the folder open for another database, or from
-    ///   before a reset. Errors of the closure.
+    ///   before a reset, and errors of the closure.
     static func open(
         _ folder: CacheFolder, failures: FailureLog, identity: () async throws -> CacheIdentity
     ) async throws -> DiskLayer {

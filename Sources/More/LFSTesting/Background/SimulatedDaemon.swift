@@ -86,7 +86,7 @@ public struct SimulatedDaemon: Sendable {
 
     /// Sends tasks until the daemon is stopped or the task is cancelled.
     ///
-    /// - Throws: the system's error. `StorageError.Code.invalidRequest` while another daemon uses the folder.
+    /// - Throws: the system's error, and `StorageError.Code.invalidRequest` while another daemon uses the folder.
     public func run() async throws {
         let lock = try spool.lock()
         guard try lock.tryLock(.exclusive) else {

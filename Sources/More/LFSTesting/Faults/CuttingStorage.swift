@@ -47,7 +47,7 @@ public final class CuttingStorage: StorageWrapper {
 
     /// Breaks off after some bytes, if a break is due and the file is longer. Nothing is stored then.
     ///
-    /// - Throws: `StorageError.Code.timeout` when the connection breaks. Errors of the wrapped storage.
+    /// - Throws: `StorageError.Code.timeout` when the connection breaks, and errors of the wrapped storage.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         guard source.byteCount > byteCount, isCut(.upload) else {
             return try await base.upload(source, to: key, session: session)
@@ -58,7 +58,7 @@ public final class CuttingStorage: StorageWrapper {
 
     /// Breaks off after some bytes, if a break is due. Each download is recorded.
     ///
-    /// - Throws: `StorageError.Code.timeout` when the connection breaks. Errors of the wrapped storage.
+    /// - Throws: `StorageError.Code.timeout` when the connection breaks, and errors of the wrapped storage.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let attempt = state.withLock { state in
             state.requests.append(request)

@@ -86,7 +86,7 @@ public final class GatedStorage: GuardedStorage {
 
     /// Waits at the gate, and then forwards the call.
     ///
-    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and errors of the wrapped
     ///   storage.
     package func admit<Value>(
         _ operation: StorageOperation, key: ObjectKey?, _ call: () async throws -> Value

@@ -27,7 +27,7 @@ public struct SlowStorage: GuardedStorage {
 
     /// Forwards the call after the delay.
     ///
-    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits. Errors of the wrapped
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and errors of the wrapped
     ///   storage.
     package func admit<Value>(
         _ operation: StorageOperation, key: ObjectKey?, _ call: () async throws -> Value

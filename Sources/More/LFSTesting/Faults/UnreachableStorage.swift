@@ -41,7 +41,7 @@ public final class UnreachableStorage: GuardedStorage {
 
     /// Forwards the call while the network is on.
     ///
-    /// - Throws: `StorageError.Code.unreachable` while the network is off. Errors of the wrapped storage.
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and errors of the wrapped storage.
     package func admit<Value>(
         _ operation: StorageOperation, key: ObjectKey?, _ call: () async throws -> Value
     ) async throws -> Value {

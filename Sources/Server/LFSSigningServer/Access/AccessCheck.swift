@@ -15,7 +15,7 @@ struct AccessCheck: Sendable {
     /// Checks the right of a caller.
     ///
     /// - Parameter key: the object's key, or nil for a listing.
-    /// - Throws: ``WireFailure/Code/forbidden``, whether the object exists or not. Also errors of the store and of the
+    /// - Throws: ``WireFailure/Code/forbidden``, whether the object exists or not, and errors of the store and of the
     ///   rule.
     func check(
         _ caller: String, verb: SigningAccess.Question.Verb, namespace: String, key: ObjectKey?

@@ -55,7 +55,7 @@ final class NamespaceClaims: Sendable {
 
     /// Returns true if the namespace belongs to a caller, or nil if it has no owner.
     ///
-    /// - Throws: `StorageError`. `CancellationError` if the calling task was cancelled, or after a stop.
+    /// - Throws: `StorageError`, and `CancellationError` if the calling task was cancelled, or after a stop.
     func isOwner(_ caller: String, of namespace: String) async throws -> Bool? {
         try await owner(of: namespace, claimant: nil).map { $0 == Self.hash(caller) }
     }

@@ -27,7 +27,7 @@ extension FolderStore {
     /// - Parameters:
     ///   - signature: the signature of the URL.
     ///   - charge: counts the body's bytes for the caller.
-    /// - Throws: ``BytesRefusal``, and errors of the body. `WireFailure` if another body of the URL is being received.
+    /// - Throws: ``BytesRefusal``, `WireFailure` if another body of the URL is being received, and errors of the body.
     func put<Body: AsyncSequence>(
         _ permit: FolderPermit, headers: [String: String], _ body: Body, signature: String,
         charge: (Int64) throws -> Void

@@ -98,7 +98,7 @@ struct SigningCall: Sendable {
     /// An object that was announced as these bytes and has others is removed if the caller may write it.
     ///
     /// - Parameter waits: true to wait until the object is read, however long that takes.
-    /// - Throws: ``WireFailure/Code/integrity`` if the object has other bytes. ``WireFailure/Code/inProgress``,
+    /// - Throws: ``WireFailure/Code/integrity`` if the object has other bytes, ``WireFailure/Code/inProgress``, and
     ///   `StorageError.Code.missing`.
     func confirmed(
         _ key: ObjectKey, bytes: DeclaredContent, waits: Bool = false

@@ -27,7 +27,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///
     /// - Parameter wait: returns when the caller stops waiting. Nil to wait until the end.
     /// - Returns: nil if the work continues after that.
-    /// - Throws: errors of the work. `CancellationError` if the calling task was cancelled, or after a stop.
+    /// - Throws: errors of the work, and `CancellationError` if the calling task was cancelled, or after a stop.
     func value(
         for key: Key, orUntil wait: (@Sendable () async -> Void)?,
         _ body: @escaping @Sendable () async throws -> Value

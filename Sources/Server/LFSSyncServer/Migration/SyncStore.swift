@@ -56,7 +56,7 @@ public struct SyncStore: Sendable {
     /// other.
     ///
     /// - Returns: the statements that were run, without those of the server's own tables.
-    /// - Throws: ``SyncStoreError`` if an object was changed by hand or would have to be removed. ``SQLFailure``.
+    /// - Throws: ``SyncStoreError`` if an object was changed by hand or would have to be removed, and ``SQLFailure``.
     @discardableResult public func migrate() async throws -> [String] {
         try await database.write { try migrate($0) }
     }

@@ -25,8 +25,8 @@ struct MutationApply: Sendable {
     ///   - isPlain: true to write new rows together and without savepoints, which is possible if nothing is refused.
     /// - Returns: the results of the first mutations. If the answers are long or the time is over, the device sends the
     ///   others again.
-    /// - Throws: ``WireFailure/Code/outOfStep`` for a gap, or for another mutation with a number that is in use.
-    ///   ``PushTooSlow`` if a mutation did not end in time. ``NotPlain`` if the mutations have to be applied one by
+    /// - Throws: ``WireFailure/Code/outOfStep`` for a gap or for another mutation with a number that is in use,
+    ///   ``PushTooSlow`` if a mutation did not end in time, and ``NotPlain`` if the mutations have to be applied one by
     ///   one.
     func apply(
         _ mutations: ArraySlice<SyncMutation>, of held: HeldSession, isPlain: Bool, within budget: PushBudget,

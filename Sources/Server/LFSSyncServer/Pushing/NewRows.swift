@@ -77,7 +77,7 @@ struct NewRows: Sendable {
     /// - Parameters:
     ///   - schema: the tables, parents first.
     ///   - outcomes: receives the outcome of each mutation at its index.
-    /// - Throws: ``NotPlain`` if a row may have to be refused. `SQLFailure`.
+    /// - Throws: ``NotPlain`` if a row may have to be refused, and `SQLFailure`.
     mutating func insert(
         schema: CheckedSchema, outcomes: inout [SyncMutationResult.Outcome], _ db: any SQLConnection
     ) throws {
@@ -162,7 +162,7 @@ extension FileRules {
 
     /// Checks the rows of new files, as `requireNew(_:session:_:)` does for one.
     ///
-    /// - Throws: ``NotPlain`` if a row may have to be refused. `SQLFailure`.
+    /// - Throws: ``NotPlain`` if a row may have to be refused, and `SQLFailure`.
     func requireNew(
         _ files: [(key: String, isLocal: Bool)], session: SyncSession, _ db: any SQLConnection
     ) throws {

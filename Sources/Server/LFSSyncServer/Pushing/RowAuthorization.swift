@@ -143,7 +143,7 @@ struct RowAuthorization: Sendable {
     /// deleted must stay within one account. Otherwise an account could block the deletion of another account's rows.
     ///
     /// - Throws: ``WireFailure/Code/missing``, both for rows that do not exist and for rows that the session may not
-    ///   see. ``WireFailure/Code/invalidRequest`` for a value that is not a text.
+    ///   see, and ``WireFailure/Code/invalidRequest`` for a value that is not a text.
     func requireParents(
         _ mutation: SyncMutation, in scope: String, session: SyncSession, _ db: any SQLConnection
     ) throws {

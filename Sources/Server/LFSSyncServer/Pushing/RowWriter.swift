@@ -18,7 +18,7 @@ struct RowWriter: Sendable {
 
     /// Applies a mutation.
     ///
-    /// - Throws: ``WireFailure`` if the session lacks the right or the mutation is invalid. `SQLFailure`.
+    /// - Throws: ``WireFailure`` if the session lacks the right or the mutation is invalid, and `SQLFailure`.
     func apply(
         _ mutation: SyncMutation, of session: SyncSession, _ db: any SQLConnection
     ) throws -> SyncMutationResult.Outcome {

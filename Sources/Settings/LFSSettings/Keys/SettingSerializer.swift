@@ -56,7 +56,8 @@ public struct SettingSerializer<Value: Sendable>: Sendable {
         SerializedValue(serializer: id, version: version, bytes: try encode(value))
     }
 
-    /// - Throws: ``SettingsError/Code/otherSerializer``, ``SettingsError/Code/newerValue``. The errors of the decoder.
+    /// - Throws: ``SettingsError/Code/otherSerializer``, ``SettingsError/Code/newerValue``, and the errors of the
+    ///   decoder.
     func value(of stored: SerializedValue) throws -> Value {
         guard stored.serializer == id else {
             throw SettingsError(

@@ -19,8 +19,9 @@ public struct DeviceIdentity: Hashable, Sendable {
     ///
     /// - Parameter folder: the state folder, such as ``StandardLocations/state``. It and its parents are created for
     ///   this user only.
-    /// - Throws: ``SettingsError/Code/corrupted`` when the file contains no id. It is not replaced, because the device
-    ///   would then change its identity. ``SettingsError/Code/permissionDenied`` and other errors of the system.
+    /// - Throws: ``SettingsError/Code/corrupted`` when the file contains no id,
+    ///   ``SettingsError/Code/permissionDenied``, and other errors of the system. A file without an id is not replaced,
+    ///   because the device would then change its identity.
     public init(in folder: String) async throws {
         try await self.init(in: folder, backupCall: BackupExclusion.systemCall)
     }

@@ -18,7 +18,7 @@ public struct StandardLocations: Hashable, Sendable {
     /// - Parameters:
     ///   - app: the name of the app's folder, such as `org.example.recipes`.
     ///   - environment: the variables that contain `XDG_DATA_HOME` and the others. Nil uses those of the process.
-    /// - Throws: ``SettingsError/Code/invalidName`` for a name that cannot be a folder name.
+    /// - Throws: ``SettingsError/Code/invalidName`` for a name that cannot be a folder name, and
     ///   ``SettingsError/Code/notConfigured`` when neither these variables nor `HOME` contain an absolute path.
     public init(app: String, environment: [String: String]? = nil) throws {
         guard !app.isEmpty, !app.hasPrefix("."), app.utf8.count <= 200,

@@ -82,7 +82,7 @@ struct KeySet: Sendable, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: []) }
 
     /// - Throws: ``SettingsError/Code/keyMissing`` or ``SettingsError/Code/keyMismatch`` without the key of the
-    ///   envelope. ``SettingsError/Code/corrupted``.
+    ///   envelope, and ``SettingsError/Code/corrupted``.
     func open(_ envelope: Data, for context: EnvelopeContext) throws(SettingsError) -> Data {
         let id = try Envelope.header(of: envelope).keyID
         guard let key = all[id] else {

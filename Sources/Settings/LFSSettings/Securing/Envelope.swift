@@ -66,7 +66,7 @@ struct Envelope: Sendable {
 
     // MARK: Decryption
 
-    /// - Throws: ``SettingsError/Code/corrupted``. ``SettingsError/Code/newerValue`` for another version or suite.
+    /// - Throws: ``SettingsError/Code/corrupted``, and ``SettingsError/Code/newerValue`` for another version or suite.
     static func header(of envelope: Data) throws(SettingsError) -> Header {
         guard envelope.count >= overhead, isEnvelope(envelope) else { throw damaged }
         // Slices without a copy.

@@ -11,7 +11,7 @@ struct KeyFile: Sendable {
     private var name: String { (path as NSString).lastPathComponent }
 
     /// - Returns: nil if the file does not exist.
-    /// - Throws: ``SettingsError/Code/permissionDenied`` if others could read or replace the file.
+    /// - Throws: ``SettingsError/Code/permissionDenied`` if others could read or replace the file, and
     ///   ``SettingsError/Code/keyMismatch`` if it does not contain a key.
     func read() throws -> SymmetricKey? {
         try Path.requireAbsolute(path, what: "The path of a key file")

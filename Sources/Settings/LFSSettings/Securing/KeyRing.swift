@@ -51,8 +51,8 @@ final class KeyRing: Sendable {
 
     /// Fetches the root key unless it is in memory. Makes one only if the database has no data key.
     ///
-    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``.
-    ///   The errors of the source.
+    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``,
+    ///   and the errors of the source.
     func load() async throws {
         if state.withLock({ $0.root != nil }) { return }
         try await loading.withPermit {
@@ -216,7 +216,7 @@ final class KeyRing: Sendable {
     ///
     /// - Parameter mayMake: makes a data key if the table is empty, as after a reset. It is for transactions of the
     ///   app, which cannot wait until the root key is fetched again.
-    /// - Throws: the earlier error of fetching the root key. ``SettingsError/Code/keyMissing``.
+    /// - Throws: the earlier error of fetching the root key, and ``SettingsError/Code/keyMissing``.
     func keys(_ db: Database, mayMake: Bool = false) throws -> KeySet {
         let (root, failure, isReloading) = state.withLock { ($0.root, $0.failure, $0.isReloading) }
         guard let root else { throw failure ?? (source == nil ? SettingsError.noRootKey : RootKeyErrors.missing) }

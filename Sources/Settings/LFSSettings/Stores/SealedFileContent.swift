@@ -36,7 +36,7 @@ struct SealedFileContent: Sendable {
         return bytes
     }
 
-    /// - Throws: ``SettingsError/Code/corrupted``. ``SettingsError/Code/newerValue`` for a later format.
+    /// - Throws: ``SettingsError/Code/corrupted``, and ``SettingsError/Code/newerValue`` for a later format.
     init(encoded bytes: Data) throws(SettingsError) {
         var reader = ByteReader(bytes)
         guard let magic = reader.take(5), magic.prefix(4) == Self.magic.prefix(4) else { throw Self.damaged }

@@ -24,7 +24,7 @@ extension StoredValue {
         return bytes + Self.digest(bytes, place: place)
     }
 
-    /// - Throws: ``SettingsError/Code/corrupted``. ``SettingsError/Code/newerValue`` for a later format.
+    /// - Throws: ``SettingsError/Code/corrupted``, and ``SettingsError/Code/newerValue`` for a later format.
     init(encoded bytes: Data, for place: String) throws(SettingsError) {
         guard bytes.count >= Self.magic.count + Self.digestCount, bytes.prefix(4) == Self.magic.prefix(4) else {
             throw Self.damaged

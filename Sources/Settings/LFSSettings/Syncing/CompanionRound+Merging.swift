@@ -180,7 +180,7 @@ extension CompanionRound {
 
     /// Returns true if this version of the app can read the value, judging by everything except its bytes.
     ///
-    /// - Throws: ``SettingsError/Code/clockAhead``, ``SettingsError/Code/tooLarge``.
+    /// - Throws: ``SettingsError/Code/clockAhead``, ``SettingsError/Code/tooLarge``, and
     ///   ``SettingsError/Code/migrationFailed`` for a catalog whose data could not be migrated.
     private func isKnown(
         _ entry: CompanionState.Entry, info: KeyInfo, now: Int64

@@ -45,7 +45,7 @@ extension CompanionState {
     /// - Parameters:
     ///   - bytes: the bytes that a device has published.
     ///   - limits: the limits. More bytes are an error.
-    /// - Throws: ``SettingsError/Code/tooLarge``. ``SettingsError/Code/newerValue`` for a later format.
+    /// - Throws: ``SettingsError/Code/tooLarge``, ``SettingsError/Code/newerValue`` for a later format, and
     ///   ``SettingsError/Code/corrupted``.
     public init(encoded bytes: Data, limits: CompanionLimits) throws(SettingsError) {
         guard bytes.count <= limits.stateByteCount else { throw Self.tooLarge(Int64(bytes.count), limits: limits) }

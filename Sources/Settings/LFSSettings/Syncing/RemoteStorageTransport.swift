@@ -49,7 +49,7 @@ public struct RemoteStorageTransport: CompanionTransport {
 
     /// Stores the state, and replaces the earlier one.
     ///
-    /// - Throws: the errors of the storage. ``SettingsError/Code/tooLarge``.
+    /// - Throws: the errors of the storage, and ``SettingsError/Code/tooLarge``.
     public func publish(_ state: CompanionState) async throws {
         let bytes = state.encoded()
         guard bytes.count <= limits.stateByteCount else {

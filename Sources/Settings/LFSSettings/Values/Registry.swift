@@ -76,7 +76,7 @@ struct Registry: Sendable {
 
     /// Returns the registered form of a key whose catalog is migrated to its version.
     ///
-    /// - Throws: the errors of ``entry(of:)``. ``SettingsError/Code/migrationFailed``.
+    /// - Throws: the errors of ``entry(of:)``, and ``SettingsError/Code/migrationFailed``.
     func usable<Value>(_ key: StorageKey<Value>) throws(SettingsError) -> KeyInfo {
         let entry = try entry(of: key)
         try pending.checkCatalog(entry.catalog, key: entry.info.publicName)

@@ -10,7 +10,7 @@ public struct SettingsBatch {
 
     /// Returns the value, or the key's default.
     ///
-    /// - Throws: ``SettingsError/Code/noValue`` without either. The errors of ``StorageRouter/get(_:)``.
+    /// - Throws: ``SettingsError/Code/noValue`` without either, and the errors of ``StorageRouter/get(_:)``.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value { try key.orDefault(try getIfPresent(key)) }
 
     /// Returns the value, or nil if none is stored.

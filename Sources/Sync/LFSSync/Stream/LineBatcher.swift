@@ -60,8 +60,8 @@ final class LineBatcher: @unchecked Sendable {
 
     /// Accepts the next bytes. Blocks while a batch waits.
     ///
-    /// - Throws: ``SyncError`` for an invalid line or a line of another account. `CancellationError` if the batches are
-    ///   no longer consumed.
+    /// - Throws: ``SyncError`` for an invalid line or a line of another account, and `CancellationError` if the batches
+    ///   are no longer consumed.
     func take(_ bytes: UnsafeRawBufferPointer) throws {
         splitter.append(bytes)
         (lineCount, byteCount) = state.withLock { ($0.lines.count, $0.byteCount) }
