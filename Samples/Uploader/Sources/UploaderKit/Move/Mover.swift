@@ -66,6 +66,8 @@ struct Mover: Sendable {
             do {
                 let original = Original(path: document.path, document: document.id)
                 let file = attached.file
+                // A touched original was read again later than this time, but no row has the later time. So the removal
+                // reads it once more, because its stamp may hide a change within one tick of the file system.
                 try original.remove(document.stamp, sha256: file.sha256, readAt: file.createdAt, linked: &linked)
                 gone.append(document.id)
                 report.moved(attached.file, path: document.path)
