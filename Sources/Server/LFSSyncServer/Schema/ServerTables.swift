@@ -91,7 +91,7 @@ enum ServerTables {
         CREATE TABLE IF NOT EXISTS sync_account (
             id TEXT PRIMARY KEY NOT NULL,
             name TEXT NOT NULL UNIQUE,
-            -- The account's own limits. NULL stands for the limit of the server. SchemaAddition adds a counter.
+            -- The account's own limits. NULL stands for the limit of the server.
             rowLimit BIGINT,
             rowByteLimit BIGINT,
             fileByteLimit BIGINT,
@@ -106,7 +106,6 @@ enum ServerTables {
             -- Deletions up to this position are no longer recorded.
             prunedThrough TEXT NOT NULL DEFAULT '',
             -- The rows of the own scope of an account. Their bytes do not include those of files.
-            -- Of a shared scope, the first one counts its entries. SchemaAddition adds another one for deletions.
             rowCount BIGINT NOT NULL DEFAULT 0,
             rowBytes BIGINT NOT NULL DEFAULT 0,
             fileBytes BIGINT NOT NULL DEFAULT 0
