@@ -52,7 +52,7 @@ struct UploadThreadTests {
     @Test("Uploads of a storage without an engine run on other threads")
     func withoutEngine() async throws {
         let memory = InMemoryStorage()
-        #expect(UploadThreads(memory, others: nil).ofExecutors == nil)
+        #expect(UploadThreads(memory).ofExecutors is BlockingPool)
         try await withPool(memory, jobs: ["small"]) { await $0.waitForEnd(of: 1) }
         #expect(memory.keys.count == 1)
     }

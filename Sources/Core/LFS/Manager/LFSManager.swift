@@ -68,17 +68,16 @@ public final class LFSManager: Sendable {
         observer = CommitObserver { [commits] in commits.notify() }
         let policy = RetryPolicy(
             backoff: options.backoff, maxRetryAfter: options.maxRetryAfter, random: options.random)
-        let threads = UploadThreads(options.storage, others: BlockingPool.uploads)
         journal = DatabaseJournal(
-            namespace: namespace, runner: runner, places: places, observer: observer, threads: threads,
-            wallClock: wallClock, longestWait: options.longestWait)
+            namespace: namespace, runner: runner, places: places, observer: observer,
+            threads: UploadThreads(options.storage), wallClock: wallClock, longestWait: options.longestWait)
         let events = PoolEvents(
             hub: hub, ledger: places.ledger, marks: places.marks, logger: logger, wallClock: wallClock,
             tombstones: tombstones,
             telemetry: telemetry)
         let pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
-            grouping: LFSOptions.outcomeGrouping, clock: options.clock, threads: threads,
+            grouping: LFSOptions.outcomeGrouping, clock: options.clock,
             attempt: telemetry.upload, events: events.handle)
         self.pool = pool
         downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { hasChanges in

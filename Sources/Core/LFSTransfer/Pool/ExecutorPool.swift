@@ -45,12 +45,11 @@ package final class ExecutorPool: Sendable {
 
     /// - Parameters:
     ///   - grouping: the time that an outcome may wait to be recorded together with others, while more are expected.
-    ///   - threads: the threads of uploads. Nil uses those of the storage, or of the parent task.
     ///   - attempt: wraps each attempt to upload a file.
     package init(
         storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int,
         policy: RetryPolicy = RetryPolicy(), grouping: Duration = .zero,
-        clock: any Clock<Duration> = ContinuousClock(), threads: UploadThreads? = nil,
+        clock: any Clock<Duration> = ContinuousClock(),
         attempt: @escaping UploadAttempt = { _, body in try await body() },
         events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) {
@@ -58,7 +57,7 @@ package final class ExecutorPool: Sendable {
         self.policy = policy
         self.grouping = grouping
         self.clock = clock
-        self.threads = threads ?? UploadThreads(storage, others: nil)
+        threads = UploadThreads(storage)
         self.events = events
         executor = Executor(storage: storage, journal: journal, policy: policy, events: events, attempt: attempt)
         shared = Mutex(Shared(pool: PoolState(maxExecutors: maxExecutors)))

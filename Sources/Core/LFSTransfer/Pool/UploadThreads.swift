@@ -1,4 +1,5 @@
 package import LFSStorage
+import LFSSystem
 
 /// The threads of uploads.
 ///
@@ -9,23 +10,18 @@ package struct UploadThreads: Sendable {
     /// A file below this size is small. The engine on libcurl sends its bytes together with the head of the request.
     private static let smallByteCount: Int64 = 64 << 10
 
-    private let engine: (any TaskExecutor)?
-    private let others: (any TaskExecutor)?
+    /// The threads on which executors take their jobs and upload small files.
+    let ofExecutors: any TaskExecutor
 
-    /// - Parameter others: the threads of larger files. Nil uses those of the parent task.
-    package init(_ storage: any RemoteStorage, others: (any TaskExecutor)?) {
-        engine = (storage as? any ThreadedStorage)?.executor
-        self.others = others
+    package init(_ storage: any RemoteStorage) {
+        ofExecutors = (storage as? any ThreadedStorage)?.executor ?? BlockingPool.uploads
     }
-
-    /// The threads on which executors take their jobs.
-    var ofExecutors: (any TaskExecutor)? { engine ?? others }
 
     /// Runs a part of a job on its threads.
     package func run<Result, Failure: Error>(
         _ job: TransferJob, _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        let threads = job.byteCount < Self.smallByteCount ? ofExecutors : others
+        let threads = job.byteCount < Self.smallByteCount ? ofExecutors : BlockingPool.uploads
         return try await withTaskExecutorPreference(threads, operation: body)
     }
 }

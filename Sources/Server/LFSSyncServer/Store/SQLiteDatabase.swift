@@ -99,11 +99,16 @@ public final class SQLiteDatabase: SQLDatabase {
         return nil
     }
 
-    /// Closes the connections after the current operations have ended.
+    /// Closes the connections after the current operations have ended, so that a single file remains.
     public func close() async {
         // An error means that a reader is still active. SQLite then closes the connection when that reader ends.
         // Closing waits for reads, which must not block Swift's threads.
-        try? await Self.closing.run { [pool] _ in try pool.close() }
+        try? await Self.closing.run { [pool] _ in
+            try pool.close()
+            // A pool closes its readers last, and they are read-only. Only a writable connection that is the last one
+            // moves the WAL into the file.
+            if FileManager.default.fileExists(atPath: pool.path) { try DatabaseQueue(path: pool.path).close() }
+        }
     }
 }
 

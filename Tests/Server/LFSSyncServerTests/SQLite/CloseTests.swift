@@ -39,4 +39,30 @@ struct CloseTests {
             }
         }
     }
+
+    @Test("A closed database is a single file, also right after reads")
+    func singleFile() async throws {
+        try await withTemporaryFolder { folder in
+            for round in 0..<50 {
+                let name = "\(round).sqlite"
+                let database = try SQLiteDatabase(path: folder.appending(path: name).path)
+                try await database.write { db in
+                    try db.run(script: "CREATE TABLE a (b); INSERT INTO a VALUES (randomblob(9000))")
+                }
+                try await withThrowingTaskGroup(of: Void.self) { reads in
+                    for _ in 0..<4 {
+                        reads.addTask {
+                            _ = try await database.read { db in
+                                try db.query("SELECT count(*) FROM a", arguments: []) { _ in true }
+                            }
+                        }
+                    }
+                    try await reads.waitForAll()
+                }
+                await database.close()
+                let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                try #require(left.filter { $0.hasPrefix("\(name)") } == [name], "round \(round)")
+            }
+        }
+    }
 }
