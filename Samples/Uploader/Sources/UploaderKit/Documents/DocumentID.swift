@@ -8,7 +8,7 @@ enum DocumentID {
         let elapsed = UInt64(saturating: (time.timeIntervalSince1970 * 4_096_000).rounded(.down))
         // The last 12 bits are the fraction, and the others fit into 48 bits.
         let ticks = min(elapsed, 1 << 60 - 1)
-        let first = ticks >> 12 << 16 | 0x7000 | ticks & 0xFFF
+        let first = (ticks >> 12) << 16 | 0x7000 | ticks & 0xFFF
         let second = UInt64.random(in: 0...(.max)) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         let bytes = (first.bigEndian, second.bigEndian)
         return UUID(uuid: unsafeBitCast(bytes, to: uuid_t.self)).uuidString.lowercased()
