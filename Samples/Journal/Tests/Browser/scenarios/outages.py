@@ -15,9 +15,9 @@ def storage_away(stage):
     stage.expect("without the storage a picture waits", lambda: stage.first.badges() == ["remote", "waiting"],
                  seen=stage.first.badges)
     stage.expect("every page tells of the outage, as it happens",
-                 lambda: "is not there" in stage.first.text("#outage"), seen=lambda: stage.first.text("#outage"))
+                 lambda: "does not exist" in stage.first.text("#outage"), seen=lambda: stage.first.text("#outage"))
     stage.second.open("/storage")
-    stage.expect("the storage page tells why", lambda: f"{stage.server.storage} is not there" in stage.second.text(
+    stage.expect("the storage page tells why", lambda: f"{stage.server.storage} does not exist" in stage.second.text(
         "#waiting .reason"), seen=lambda: stage.second.text("#waiting .waiting").replace("\n", " "))
     away.rename(stage.server.storage)
     stage.expect("with the storage back it goes on by itself", lambda: stage.first.badges() == ["remote"] * 2, 60)

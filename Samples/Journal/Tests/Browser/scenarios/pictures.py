@@ -33,6 +33,8 @@ def viewer(stage):
 def selection(stage):
     window = stage.first
     stage.record_with(*stage.pictures(4), comment="By the sea")
+    # An upload that ends replaces its picture on the page, and with it the box.
+    stage.settle("the four pictures are on the storage", lambda: len(stage.server.objects()) == 4)
     window.open("/pictures")
     boxes = window.driver.find_elements("css selector", "#chosen .choose")
     boxes[0].click()
