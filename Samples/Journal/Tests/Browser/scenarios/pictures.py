@@ -33,17 +33,23 @@ def viewer(stage):
 def selection(stage):
     window = stage.first
     stage.record_with(*stage.pictures(4), comment="By the sea")
-    # An upload that ends replaces its picture on the page, and with it the box.
-    stage.settle("the four pictures are on the storage", lambda: len(stage.server.objects()) == 4)
     window.open("/pictures")
-    boxes = window.driver.find_elements("css selector", "#chosen .choose")
-    boxes[0].click()
-    ActionChains(window.driver).key_down(Keys.SHIFT).click(boxes[2]).key_up(Keys.SHIFT).perform()
+
+    def boxes():
+        return window.driver.find_elements("css selector", "#chosen .choose")
+
+    def choose_first():
+        boxes()[0].click()
+        return True
+
+    # A page that has just opened may take the pictures again. It keeps them while one is chosen.
+    stage.settle("the first picture is chosen", choose_first)
+    ActionChains(window.driver).key_down(Keys.SHIFT).click(boxes()[2]).key_up(Keys.SHIFT).perform()
     stage.check("a click with Shift chooses all between", window.script(CHOSEN) == 3, window.script(CHOSEN))
     window.click(".selection button[type=reset]")
     stage.check("they can be left again", window.script(CHOSEN) == 0, window.script(CHOSEN))
-    hands = ActionChains(window.driver)
-    hands.click_and_hold(boxes[0]).move_to_element(boxes[1]).release().perform()
+    first, second = boxes()[:2]
+    ActionChains(window.driver).click_and_hold(first).move_to_element(second).release().perform()
     stage.check("a drag chooses the pictures below it", window.script(CHOSEN) == 2, window.script(CHOSEN))
     window.submit(".selection button[formaction]")
     stage.check("the chosen ones are deleted", window.location() == "/trash" and window.count("figure") == 2)
