@@ -98,7 +98,11 @@ struct HowTests {
             }
             #expect(try await web.get("/how").text.contains("The storage is unavailable: The network is switched off."))
             try await setAway(false, on: web)
-            // Nobody asks for another attempt: LFS finds out that the storage is back.
+            // The test asks for no other attempt: LFS finds out that the storage is back. It records that after the
+            // uploads.
+            while let event = await events.next() {
+                if case .outage(nil) = event { break }
+            }
             try await web.journal.lfs.waitForUploads()
             #expect(try await web.get("/how").text.contains("The storage answers."))
         }
