@@ -8,25 +8,25 @@ import Testing
 
 @Suite("Tasks on the engine's thread", .timeLimit(.minutes(10)))
 struct EngineThreadTests {
-    /// The threads that engines have started.
-    private let threads = EventLog<pthread_t>()
     /// Gets an event when a thread of an engine has ended.
     private let ends = EventLog<Int>()
 
     private func engine() -> CurlTransport {
-        CurlTransport(.plain()) { [threads, ends] body throws(SystemError) in
+        CurlTransport(.plain()) { [ends] body throws(SystemError) in
             try SystemThread.start("lfs-http") {
-                threads.add(Self.current)
+                Thread.current.threadDictionary[Self.mark] = true
                 body()
                 ends.add(1)
             }
         }
     }
 
-    /// The current thread. It is a function of its own, because asynchronous code may not ask for its thread.
-    private static var current: pthread_t { pthread_self() }
+    /// A key in the dictionary of an engine's thread.
+    private static let mark = "engine"
 
-    private func isOnEngine() -> Bool { threads.events == [Self.current] }
+    /// Returns whether an engine of the test has started the current thread. It is a function of its own, because
+    /// asynchronous code may not ask for its thread.
+    private func isOnEngine() -> Bool { Thread.current.threadDictionary[Self.mark] != nil }
 
     @Test("A task runs on the engine's thread before and after its request")
     func request() async throws {
