@@ -16,6 +16,9 @@ package struct TestAuthority: Sendable {
         }
     }
 
+    /// The forms in which a client can have its certificate and its key.
+    package enum Form: String, CaseIterable, Sendable { case plain, encrypted, bundle }
+
     package let certificate: URL
     private let key: URL
     private let folder: URL
@@ -45,6 +48,17 @@ package struct TestAuthority: Sendable {
             certificate.path, "-CAkey", key.path, "-CAcreateserial", "-out", identity.certificate.path,
         ])
         return identity
+    }
+
+    /// Returns the identity in a form, with a password unless it is plain.
+    package static func file(
+        of identity: Identity, form: Form, password: String
+    ) throws -> (bytes: Data, password: String?) {
+        switch form {
+        case .plain: (try identity.pem, nil)
+        case .encrypted: (try encrypted(identity, password: password), password)
+        case .bundle: (try bundle(identity, password: password), password)
+        }
     }
 
     /// Returns the identity as PEM with an encrypted key.

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Client certificates for a Swift server", .timeLimit(.minutes(10)))
 struct ClientCertificateTests {
-    enum Form: String, CaseIterable { case plain, encrypted, bundle }
+    typealias Form = TestAuthority.Form
 
     static let versions = [TLSVersion.tlsv12, .tlsv13]
 
@@ -79,14 +79,8 @@ struct ClientCertificateTests {
     }
 
     private func certificate(_ identity: TestAuthority.Identity, form: Form) throws -> ClientCertificate {
-        switch form {
-        case .plain: ClientCertificate(try identity.pem)
-        case .encrypted:
-            ClientCertificate(
-                try TestAuthority.encrypted(identity, password: Self.password), password: Self.password)
-        case .bundle:
-            ClientCertificate(try TestAuthority.bundle(identity, password: Self.password), password: Self.password)
-        }
+        let file = try TestAuthority.file(of: identity, form: form, password: Self.password)
+        return ClientCertificate(file.bytes, password: file.password)
     }
 
     @Test("A Swift server accepts a certificate of its authority", arguments: Form.allCases, Self.versions)

@@ -12,7 +12,7 @@ import Testing
         if: DAVServer.isAvailable && CertificateServer.isAvailable, "needs the part webdav, nginx and openssl"),
     .timeLimit(.minutes(10)))
 struct ServerCertificateTests {
-    enum Form: String, CaseIterable { case plain, encrypted, bundle }
+    typealias Form = TestAuthority.Form
 
     private static let password = "a secret"
 
@@ -53,14 +53,8 @@ struct ServerCertificateTests {
     }
 
     private func certificate(_ identity: TestAuthority.Identity, form: Form) throws -> ClientCertificate {
-        switch form {
-        case .plain: ClientCertificate(try identity.pem)
-        case .encrypted:
-            ClientCertificate(
-                try TestAuthority.encrypted(identity, password: Self.password), password: Self.password)
-        case .bundle:
-            ClientCertificate(try TestAuthority.bundle(identity, password: Self.password), password: Self.password)
-        }
+        let file = try TestAuthority.file(of: identity, form: form, password: Self.password)
+        return ClientCertificate(file.bytes, password: file.password)
     }
 
     @Test("An object is uploaded to and downloaded from nginx with a certificate", arguments: Form.allCases)
