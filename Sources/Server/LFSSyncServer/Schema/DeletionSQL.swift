@@ -69,8 +69,8 @@ enum DeletionSQL {
     /// of their names.
     ///
     /// - Parameters:
-    ///   - entries: the number of entries that a row `r` stands for.
-    ///   - deletions: the number of deletions that a row `r` stands for.
+    ///   - entries: the number of entries of a row `r`.
+    ///   - deletions: the number of deletions of a row `r`.
     private static func postgresTriggers(
         _ table: String, entries: String, deletions: String, events: [String]
     ) -> [String] {

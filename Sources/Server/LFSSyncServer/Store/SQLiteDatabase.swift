@@ -101,8 +101,9 @@ public final class SQLiteDatabase: SQLDatabase {
 
     /// Closes the connections after the current operations have ended, so that a single file remains.
     public func close() async {
-        // An error means that a reader is still active. SQLite then closes the connection when that reader ends.
-        // Closing waits for reads, which must not block Swift's threads.
+        // An error of the pool means that a reader is still active. SQLite then closes the connection when that reader
+        // ends. An error of the second connection leaves the WAL for the next start, which loses nothing. Closing waits
+        // for reads, which must not block Swift's threads.
         try? await Self.closing.run { [pool] _ in
             try pool.close()
             // A pool closes its readers last, and they are read-only. Only a writable connection that is the last one

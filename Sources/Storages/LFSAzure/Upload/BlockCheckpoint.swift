@@ -7,7 +7,7 @@ struct BlockCheckpoint: Codable, Hashable, Sendable {
     /// The SHA-256 of the content.
     var sha256: String
     var partSize: Int64
-    /// The number of the series whose blocks an attempt may use. nil stands for 0.
+    /// The number of the series whose blocks an attempt may use. nil means 0.
     var series: UInt16?
 
     init(_ source: UploadSource, partSize: Int64, series: UInt16? = nil) {
