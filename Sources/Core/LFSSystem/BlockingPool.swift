@@ -25,6 +25,10 @@ package final class BlockingPool: TaskExecutor {
     /// nothing. Each further thread would have to be woken for very little work.
     package static let downloads = BlockingPool(width: 4)
 
+    /// About as many bytes as a thread can read and hash while another one is woken. Fewer are processed in place. The
+    /// engine on libcurl also sends such a body together with the head of its request.
+    package static let handoverByteCount: Int64 = 64 << 10
+
     private struct State {
         /// Pending work in order. The entries before `first` were taken and are nil.
         var waiting: [(@Sendable () -> Void)?] = []

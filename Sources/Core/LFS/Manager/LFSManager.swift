@@ -69,8 +69,8 @@ public final class LFSManager: Sendable {
         let policy = RetryPolicy(
             backoff: options.backoff, maxRetryAfter: options.maxRetryAfter, random: options.random)
         journal = DatabaseJournal(
-            namespace: namespace, runner: runner, places: places, observer: observer,
-            threads: UploadThreads(options.storage), wallClock: wallClock, longestWait: options.longestWait)
+            namespace: namespace, runner: runner, places: places, observer: observer, wallClock: wallClock,
+            longestWait: options.longestWait)
         let events = PoolEvents(
             hub: hub, ledger: places.ledger, marks: places.marks, logger: logger, wallClock: wallClock,
             tombstones: tombstones,

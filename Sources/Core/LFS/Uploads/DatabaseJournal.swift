@@ -18,8 +18,6 @@ final class DatabaseJournal: TransferJournal {
     private let places: FileLocations
     private let originals: Originals
     private let observer: CommitObserver
-    /// The threads that open files.
-    private let threads: UploadThreads
     private let wallClock: @Sendable () -> Date
     /// The longest possible delay. A time further away was set before the clock was set back.
     private let longestWait: Duration
@@ -27,14 +25,13 @@ final class DatabaseJournal: TransferJournal {
 
     init(
         namespace: Namespace, runner: BackgroundRunner, places: FileLocations, observer: CommitObserver,
-        threads: UploadThreads, wallClock: @escaping @Sendable () -> Date, longestWait: Duration
+        wallClock: @escaping @Sendable () -> Date, longestWait: Duration
     ) {
         self.namespace = namespace
         self.runner = runner
         self.places = places
         originals = Originals(runner: runner)
         self.observer = observer
-        self.threads = threads
         self.wallClock = wallClock
         self.longestWait = longestWait
     }
@@ -92,17 +89,17 @@ final class DatabaseJournal: TransferJournal {
         guard let content = try await currentContent(of: job) else { return .skip(.notPending) }
         let id = job.id
         if let original = content.original {
-            if let bytes = try await keptBytes(of: job, original: original) {
+            if let bytes = try keptBytes(of: job, original: original) {
                 return .upload(source(of: bytes, content: content))
             }
-            if let file = try await unchanged(original, of: job) { return try upload(job, of: file, content: content) }
+            if let file = try unchanged(original) { return try upload(job, of: file, content: content) }
         }
         // If the disk is gone, the system may still have its names and the parts that were read in its cache.
         if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
         let places = places
         let file: Descriptor?
         do {
-            if let local = try await threads.run(job, { try places.store.open(id) }) {
+            if let local = try places.store.open(id) {
                 file = local
             } else {
                 // The upload waits neither for a copy from another disk nor for free space. It reads the bytes in their
@@ -135,11 +132,9 @@ final class DatabaseJournal: TransferJournal {
     }
 
     /// Returns the bytes that were read when the original was attached, if they are kept and it is unchanged.
-    private func keptBytes(of job: TransferJob, original: OriginalFile) async throws -> [UInt8]? {
+    private func keptBytes(of job: TransferJob, original: OriginalFile) throws -> [UInt8]? {
         guard let bytes = places.staging.originalBytes.take(job.id), bytes.count == job.byteCount else { return nil }
-        return try await threads.run(job) {
-            do { return try original.isUnchanged() ? bytes : nil } catch is SystemError { return nil }
-        }
+        do { return try original.isUnchanged() ? bytes : nil } catch is SystemError { return nil }
     }
 
     private func source(of bytes: [UInt8], content: TransferJob.Content) -> UploadSource {
@@ -154,10 +149,8 @@ final class DatabaseJournal: TransferJournal {
     }
 
     /// Opens an original. Returns nil if it cannot be opened or has another stamp, so that its bytes must be compared.
-    private func unchanged(_ original: OriginalFile, of job: TransferJob) async throws -> Descriptor? {
-        try await threads.run(job) {
-            do { return try original.openUnchanged() } catch is SystemError { return nil }
-        }
+    private func unchanged(_ original: OriginalFile) throws -> Descriptor? {
+        do { return try original.openUnchanged() } catch is SystemError { return nil }
     }
 
     /// Decides about an upload of which this device has no copy. Its original may have the bytes. An original that was

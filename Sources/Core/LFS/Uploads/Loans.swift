@@ -87,8 +87,11 @@ package final class Loans: Sendable {
     /// Returns the bytes of a lent upload. Returns nil if the upload is not needed, or fails for a reason that the
     /// ordinary upload records.
     package func source(of upload: Upload) async throws -> UploadSource? {
-        guard case .upload(let source) = try await journal.check(upload.job) else { return nil }
-        return source
+        let decision = try await withTaskExecutorPreference(BlockingPool.uploads) {
+            try await journal.check(upload.job)
+        }
+        if case .upload(let source) = decision { return source }
+        return nil
     }
 
     /// Returns a session that saves the checkpoints of a lent upload in its job.

@@ -6,7 +6,8 @@ package protocol TransferJournal: Sendable {
     /// Returns the due jobs of a lane, the oldest first, without those that the pool already has in memory.
     func page(_ lane: TransferLane, limit: Int, excluding held: Set<FileID>) async throws -> TransferPage
 
-    /// Decides right before an upload whether it is still needed.
+    /// Decides right before an upload whether it is still needed. It opens the file on the threads of the caller, which
+    /// may block.
     func check(_ job: TransferJob) async throws -> UploadDecision
 
     /// Makes all of the outcomes durable together.

@@ -1,4 +1,4 @@
-package import LFSStorage
+import LFSStorage
 import LFSSystem
 
 /// The threads of uploads.
@@ -6,22 +6,19 @@ import LFSSystem
 /// For a small file, handovers between threads cost more than the rest of its upload. Such an upload runs on the thread
 /// that also sends its requests, if the storage has one. Larger files would keep this thread from the requests while
 /// they are read and hashed.
-package struct UploadThreads: Sendable {
-    /// A file below this size is small. The engine on libcurl sends its bytes together with the head of the request.
-    private static let smallByteCount: Int64 = 64 << 10
-
+struct UploadThreads: Sendable {
     /// The threads on which executors take their jobs and upload small files.
     let ofExecutors: any TaskExecutor
 
-    package init(_ storage: any RemoteStorage) {
+    init(_ storage: any RemoteStorage) {
         ofExecutors = (storage as? any ThreadedStorage)?.executor ?? BlockingPool.uploads
     }
 
     /// Runs a part of a job on its threads.
-    package func run<Result, Failure: Error>(
+    func run<Result, Failure: Error>(
         _ job: TransferJob, _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        let threads = job.byteCount < Self.smallByteCount ? ofExecutors : BlockingPool.uploads
+        let threads = job.byteCount < BlockingPool.handoverByteCount ? ofExecutors : BlockingPool.uploads
         return try await withTaskExecutorPreference(threads, operation: body)
     }
 }

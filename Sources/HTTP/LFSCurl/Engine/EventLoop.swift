@@ -8,7 +8,7 @@ import LFSSystem
 final class EventLoop {
     private let options: HTTPOptions
     private let thread: EngineThread
-    private let inbox: Inbox
+    private var inbox: Inbox { thread.inbox }
     private let multi: UnsafeMutableRawPointer
     /// All existing handles. A handle with a transfer is active.
     private var handles: [EasyHandle] = []
@@ -36,7 +36,6 @@ final class EventLoop {
         guard let multi = curl_multi_init() else { return nil }
         self.options = options
         self.thread = thread
-        inbox = thread.inbox
         self.multi = multi
         self.time = time
         now = time()

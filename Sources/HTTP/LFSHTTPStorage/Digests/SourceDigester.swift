@@ -57,12 +57,13 @@ package final class SourceDigester: Sendable {
         try await run(source.byteCount) { flag in try whole.requireRecorded(flag) }
     }
 
-    /// Runs a body that reads so many bytes.
+    /// Runs a body in place if it reads few bytes, and otherwise on a thread that may block.
+    ///
+    /// - Parameter byteCount: the number of bytes that the body reads.
     private func run<Result: Sendable>(
         _ byteCount: Int64, _ body: @escaping @Sendable (CancellationFlag) throws -> Result
     ) async throws -> Result {
-        // A few bytes are read and hashed in less time than another thread takes to wake up.
-        if byteCount <= 64 << 10 { return try body(CancellationFlag()) }
+        if byteCount <= BlockingPool.handoverByteCount { return try body(CancellationFlag()) }
         return try await BlockingPool.shared.run(body)
     }
 
