@@ -116,6 +116,17 @@ struct DatabaseOptionTests {
         }
     }
 
+    @Test func `A new session with an unreadable schema creates no database`() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let path = folder.appending(path: "sync.sqlite").path
+            let schema = folder.appending(path: "none.sqlite").path
+            let add = ["session", "add", "--account", "ann", "--database", path, "--schema-from", schema]
+            let (status, messages) = try run(add)
+            #expect(status != 0 && messages.contains("--schema-from \(schema)"), "\(messages)")
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     @Test func `A move needs a file and a PostgreSQL URL`() {
         for (from, to) in [("a.sqlite", "b.sqlite"), ("postgres://a@h/x", "postgres://a@h/y")] {
             #expect(throws: (any Error).self) { try MoveCommand.parse(["--from", from, "--to", to]) }

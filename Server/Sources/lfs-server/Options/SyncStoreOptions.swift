@@ -60,7 +60,9 @@ struct SyncStoreOptions: ParsableArguments {
         mayCreate: Bool = false, options: SyncServiceOptions = SyncServiceOptions(),
         _ body: (SyncService) async throws -> Value
     ) async throws -> Value {
-        let (database, schema) = (try open(mayCreate: mayCreate), try schema())
+        // The schema is read first, so that a wrong one leaves no new database.
+        let schema = try schema()
+        let database = try open(mayCreate: mayCreate)
         return try await Self.closing(database) {
             try await body(try await SyncService(database, schema: schema, options: options))
         }
@@ -72,7 +74,8 @@ struct SyncStoreOptions: ParsableArguments {
     func withStore<Value: Sendable>(
         mayCreate: Bool = false, _ body: (SyncStore) async throws -> Value
     ) async throws -> Value {
-        let (database, schema) = (try open(mayCreate: mayCreate), try schema())
+        let schema = try schema()
+        let database = try open(mayCreate: mayCreate)
         return try await Self.closing(database) { try await body(try SyncStore(database, schema: schema)) }
     }
 
