@@ -65,8 +65,17 @@ enum SecretFile {
         try file.close()
         // If another server has created the file in the meantime, that file is used.
         let isMade = link(made, path) == 0
+        if isMade { syncFolder(of: path) }
         guard isMade || FileManager.default.fileExists(atPath: path) else {
             throw Failure(description: "\(path) cannot be created. Check that this user may write to its folder.")
         }
     }
+}
+
+/// Makes the new name of a file durable. Some file systems cannot do that.
+private func syncFolder(of path: String) {
+    let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { return }
+    fsync(folder)
+    close(folder)
 }
