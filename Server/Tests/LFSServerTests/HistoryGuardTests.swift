@@ -83,6 +83,20 @@ struct HistoryGuardTests {
         }
     }
 
+    @Test("A state file that cannot be read is not replaced")
+    func unreadable() async throws {
+        try await run { folder, file in
+            try FileManager.default.createDirectory(
+                at: URL(filePath: file.path).deletingLastPathComponent(), withIntermediateDirectories: true)
+            // A link to itself, which root cannot read either.
+            try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: file.path)
+            try await serve(folder.appending(path: "s.sqlite").path) { service in
+                try await start(service, file: file, isRequired: false)
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == file.path)
+            }
+        }
+    }
+
     @Test("The default file is in the folder of the user's state, one for each database")
     func standard() throws {
         let home = ["HOME": "/home/ann"]

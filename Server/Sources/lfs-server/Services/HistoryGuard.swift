@@ -10,6 +10,7 @@ actor HistoryGuard: Service {
     private let file: StateFile?
     private let logger: Logger
     private var mark: SyncHistoryMark?
+    private var hasRead = false
 
     /// Compares the database with the file before the first request.
     ///
@@ -22,13 +23,8 @@ actor HistoryGuard: Service {
         self.file = file
         self.logger = logger
         do {
-            mark = try file?.read()
-        } catch let error where !(error is ValidationError) && !isRequired {
-            report(error)
-        }
-        do {
             try await compare()
-        } catch let error where !(error is SQLFailure) && !isRequired {
+        } catch let error where !(error is SQLFailure) && !(error is ValidationError) && !isRequired {
             report(error)
         }
         if file == nil { logger.warning("The server has no file for its state. Give --state FILE.") }
@@ -51,8 +47,13 @@ actor HistoryGuard: Service {
         do { try await compare() } catch { report(error) }
     }
 
-    /// Stores the mark in the file after the database has it, so that the file is never ahead.
+    /// Stores the mark in the file after the database has it, so that the file is never ahead. A file that cannot be
+    /// read now is not replaced, because its mark may show that the database was restored.
     private func compare() async throws {
+        if !hasRead {
+            mark = try file?.read()
+            hasRead = true
+        }
         let next = try await sync.compareHistory(with: mark).mark
         mark = next
         try file?.write(next)
