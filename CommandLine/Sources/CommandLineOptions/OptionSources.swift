@@ -158,6 +158,6 @@ public struct OptionValue: Sendable, Hashable {
 
     /// The texts for people, without user names and passwords in URLs.
     public var shown: String {
-        texts.map { $0.replacing(/:\/\/[^\s'"]*@/) { _ in "://…@" } }.joined(separator: ", ")
+        texts.map { $0.replacing(/(?s):\/\/.*@/) { _ in "://…@" } }.joined(separator: ", ")
     }
 }

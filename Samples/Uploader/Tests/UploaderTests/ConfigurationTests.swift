@@ -108,6 +108,17 @@ struct ConfigurationTests {
         }
     }
 
+    @Test("The list of values hides the passwords of addresses")
+    func passwords() throws {
+        try withFolder { folder in
+            for password in ["secret", "it's secret", "a@\"secret\""] {
+                let environment = ["UPLOADER_TO": "webdav+https://ann:\(password)@example.org/files"]
+                let run = try UploaderProcess(["config", "show"], in: folder, environment: environment).wait()
+                #expect(run.output == "to  webdav+https://…@example.org/files  (UPLOADER_TO)\n")
+            }
+        }
+    }
+
     @Test("A message about a wrong value names the variable that it comes from")
     func wrongValue() throws {
         try withFolder { folder in

@@ -69,6 +69,6 @@ extension Uploader {
 
     /// Returns the text without the keys in a storage's address. They would stay in logs and on screens.
     package static func redacted(_ text: String) -> String {
-        text.replacing(/:\/\/[^\s'"]*@/) { _ in "://…@" }
+        text.replacing(/:\/\/\S*@/) { _ in "://…@" }
     }
 }
