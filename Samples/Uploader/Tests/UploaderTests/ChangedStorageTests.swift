@@ -35,7 +35,7 @@ struct ChangedStorageTests {
             let change = ["--database", "a.sqlite", "--to", "dir:other", "--change-storage", "files"]
             let push = try UploaderProcess(words + change, in: folder).wait()
             #expect(push.status == 3)
-            #expect(push.messages.contains("None of the files that should be on dir:"), "\(push.messages)")
+            #expect(push.messages.contains("files that were looked for is on dir:"), "\(push.messages)")
             for words in [["free"], ["free", "files/0.bin"], ["free", "--older-than", "0"]] {
                 let free = try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder)
                     .wait()

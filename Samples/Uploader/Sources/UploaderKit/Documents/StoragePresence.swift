@@ -79,6 +79,8 @@ enum StoragePresence: Equatable {
 
     private func finding(_ location: StorageLocation) -> String? {
         guard case .missing(let count) = self else { return nil }
-        return "None of the files that should be on \(location.argument) was found; \(count) were looked for."
+        let files = count == 1 ? "The file that was looked for" : "None of the \(count) files that were looked for"
+        let verb = count == 1 ? "is not" : "is"
+        return "\(files) \(verb) on \(location.argument)."
     }
 }
