@@ -80,7 +80,7 @@ let package = Package(
         .target(name: "LFSStorage", dependencies: ["LFSSystem"]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
-        .target(name: "LFSDatabase", dependencies: ["LFSSystem", grdb]),
+        .target(name: "LFSDatabase", dependencies: ["LFSSystem", grdb, sqlite]),
         .target(
             name: "LFS",
             dependencies: [

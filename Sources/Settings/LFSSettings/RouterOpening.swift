@@ -25,7 +25,7 @@ struct RouterOpening: Sendable {
         try await runner.withWriter { _ in }
         let here = registry.here
         let (state, path, versions) = try await runner.read { db in
-            (try SettingsStateTable.read(db), try db.mainPath(), try CatalogTable.versions(db))
+            (try SettingsStateTable.read(db), db.mainPath, try CatalogTable.versions(db))
         }
         let keychain = try options.keychain.map {
             let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)

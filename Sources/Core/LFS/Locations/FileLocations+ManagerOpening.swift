@@ -12,7 +12,7 @@ extension FileLocations {
     static func open(
         _ store: LocalStore, location: URL?, runner: BackgroundRunner, marks: BackupMarks? = nil
     ) async throws -> FileLocations {
-        let (paths, databasePath) = try await runner.read { db in (try LocationTable.paths(db), try db.mainPath()) }
+        let (paths, databasePath) = try await runner.read { db in (try LocationTable.paths(db), db.mainPath) }
         let opened = try await BlockingPool.shared.run { _ in
             let owner = try StagingOwner(of: store)
             return FileLocations(

@@ -11,14 +11,14 @@ package enum LocationTable {
 
     /// Returns the absolute paths.
     package static func paths(_ db: Database) throws -> [String] {
-        let databasePath = try db.mainPath()
+        let databasePath = db.mainPath
         return try String.fetchAll(db, sql: "SELECT path FROM lfs_location")
             .map { path(ofStored: $0, databasePath: databasePath) }
     }
 
     /// - Parameter path: an absolute path.
     package static func add(_ path: String, _ db: Database) throws {
-        let stored = StoredPath.stored(path, databasePath: try db.mainPath())
+        let stored = StoredPath.stored(path, databasePath: db.mainPath)
         let text = stored == path ? path : "\(stored)/\(path)"
         try db.execute(sql: "INSERT OR IGNORE INTO lfs_location (path) VALUES (?)", arguments: [text])
     }

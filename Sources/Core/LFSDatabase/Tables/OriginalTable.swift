@@ -39,7 +39,7 @@ package enum OriginalTable {
     }
 
     package static func save(_ row: OriginalRow, _ db: Database) throws {
-        let relativePath = DatabaseFolder(ofDatabase: try db.mainPath()).flatMap { row.relativePath(from: $0) }
+        let relativePath = DatabaseFolder(ofDatabase: db.mainPath).flatMap { row.relativePath(from: $0) }
         try db.cachedStatement(
             sql: """
                 INSERT INTO lfs_original (fileID, path, relativePath, device, stamp) VALUES (?1, ?2, ?3, ?4, ?5)
