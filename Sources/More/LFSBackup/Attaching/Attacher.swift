@@ -256,13 +256,24 @@ struct Attacher<Source: AssetSource>: Sendable {
             now: options.wallClock().millisecondsSince1970)
         let results: [AttachmentWriter.Outcome]
         do {
-            results = try await database.write { db in try writer.write(made, db) }
+            results = try await write(made, with: writer)
         } catch {
             await discard(made)
             throw error
         }
         await discard(zip(made, results).filter { !$1.keepsBytes }.map(\.0))
         for (made, result) in zip(made, results) { tell(result.event(made.asset)) }
+    }
+
+    /// Writes without savepoints at first, as an app rarely refuses an original. They cost as much as two of its rows.
+    private func write(
+        _ made: [MadeAsset], with writer: AttachmentWriter
+    ) async throws -> [AttachmentWriter.Outcome] {
+        do {
+            return try await database.write { db in try writer.write(made, isolated: false, db) }
+        } catch let error as BackupError where error.code == .refused {
+            return try await database.write { db in try writer.write(made, isolated: true, db) }
+        }
     }
 
     /// Discards bytes that no record refers to. Bytes that remain are removed when the database is opened again.

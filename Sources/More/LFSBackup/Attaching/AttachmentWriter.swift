@@ -42,12 +42,15 @@ struct AttachmentWriter: Sendable {
     }
 
     /// Reads the rows again, because another backup may have attached the same originals since the lookup.
-    func write(_ made: [MadeAsset], _ db: Database) throws -> [Outcome] {
+    ///
+    /// - Parameter isolated: reports an original that the app refuses as failed. Otherwise its error is thrown, and the
+    ///   transaction has to be rolled back.
+    func write(_ made: [MadeAsset], isolated: Bool, _ db: Database) throws -> [Outcome] {
         let known = try KnownAssets(made.map(\.asset), host: host, db)
-        return try made.map { made in try write(made, known: known, db) }
+        return try made.map { made in try write(made, known: known, isolated: isolated, db) }
     }
 
-    private func write(_ made: MadeAsset, known: KnownAssets, _ db: Database) throws -> Outcome {
+    private func write(_ made: MadeAsset, known: KnownAssets, isolated: Bool, _ db: Database) throws -> Outcome {
         var old: FileData?
         switch known.finding(made.asset) {
         case .unusable(let reason): return .failed(reason)
@@ -66,6 +69,7 @@ struct AttachmentWriter: Sendable {
             }
             old = file
         }
+        guard isolated else { return try attach(made, replacing: old, db) }
         var outcome = Outcome.touched
         do {
             try db.inSavepoint {

@@ -30,7 +30,8 @@ public struct BackupHost: Sendable {
     ///   - entries: receives the folders and links of a source with entries, in portions and in the order of the walk.
     ///     It is the only closure that runs outside a transaction.
     ///   - insert: inserts the record of an original, or assigns the new file to the existing record. An error with the
-    ///     code ``BackupError/Code/refused`` affects only that original. Any other error ends the backup.
+    ///     code ``BackupError/Code/refused`` affects only that original. Any other error ends the backup. The closure
+    ///     must only read and write rows, because it runs again if its transaction is rolled back.
     public init(
         records: (@Sendable ([Asset], Database) throws -> [AssetName: Record])? = nil,
         fileIDs: (@Sendable ([Asset], Database) throws -> [AssetName: FileData.ID])? = nil,
