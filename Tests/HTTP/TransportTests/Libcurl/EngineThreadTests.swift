@@ -1,6 +1,7 @@
 import Foundation
 import LFSHTTP
 import LFSSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -59,6 +60,71 @@ struct EngineThreadTests {
             done.open()
             try await group.waitForAll()
         }
+        await engine.shutdown()
+    }
+
+    /// The time of an engine. A task lets it leap by an hour. After some more rounds of the engine, it leaps again.
+    private final class LeapingTime: Sendable {
+        private struct State {
+            var hours = 0
+            var rounds: Int?
+        }
+
+        private let start = ContinuousClock.now
+        private let state = Mutex(State())
+
+        var hours: Int { state.withLock { $0.hours } }
+
+        func leap() {
+            state.withLock { state in
+                state.hours = 1
+                state.rounds = 6
+            }
+        }
+
+        @Sendable func now() -> ContinuousClock.Instant {
+            state.withLock { state in
+                if let rounds = state.rounds {
+                    state.rounds = rounds > 0 ? rounds - 1 : nil
+                    if rounds == 0 { state.hours = 2 }
+                }
+                return start + .seconds(3_600 * state.hours)
+            }
+        }
+    }
+
+    @Test("A request after a slow task has the whole time for its reply")
+    func requestAfterSlowTask() async throws {
+        let server = try ScriptedServer { _, connection in connection.hang() }
+        defer { server.close() }
+        let time = LeapingTime()
+        let engine = CurlTransport(.plain(), time: time.now)
+        let outcome = try await withTaskExecutorPreference(try #require(engine.executor)) {
+            time.leap()
+            return try await code { try await engine.send(HTTPRequest(.get, server: server)) }
+        }
+        #expect(outcome == .timeout)
+        #expect(time.hours == 2)
+        await engine.shutdown()
+    }
+
+    @Test("A slow task does not end the requests that wait for a reply")
+    func requestDuringSlowTask() async throws {
+        let arrived = EventLog<Int>()
+        let server = try ScriptedServer { _, connection in
+            arrived.add(1)
+            connection.hang()
+        }
+        defer { server.close() }
+        let time = LeapingTime()
+        let engine = CurlTransport(.plain(), time: time.now)
+        let executor = try #require(engine.executor)
+        async let pending = code { try await engine.send(HTTPRequest(.get, server: server)) }
+        await arrived.wait { !$0.isEmpty }
+        await withTaskExecutorPreference(executor) { time.leap() }
+        let outcome = try await pending
+        #expect(outcome == .timeout)
+        #expect(time.hours == 2)
         await engine.shutdown()
     }
 
