@@ -71,7 +71,7 @@ final class EventLoop {
     private func handleMail() -> Bool {
         for _ in 0..<Self.maxRounds {
             let mail = inbox.collect()
-            for job in mail.jobs { thread.run(job) }
+            run(mail.jobs)
             if mail.isClosing {
                 for transfer in mail.submitted { transfer.end(.failure(HTTPError.closed)) }
                 return false
@@ -82,6 +82,16 @@ final class EventLoop {
             for transfer in mail.resumed { resume(transfer) }
         }
         return true
+    }
+
+    /// Runs the jobs of tasks. The engine reads no replies during that time, so it does not count as a stall.
+    private func run(_ jobs: [UnownedJob]) {
+        if jobs.isEmpty { return }
+        for job in jobs { thread.run(job) }
+        let duration = time() - now
+        now += duration
+        guard duration >= Self.stallCheckInterval else { return }
+        for handle in handles { handle.transfer?.lastActivity += duration }
     }
 
     private func sleep() {
