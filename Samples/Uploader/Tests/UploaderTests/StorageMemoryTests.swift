@@ -108,4 +108,17 @@ struct StorageMemoryTests {
         #expect(place("https://minio.example/base/", bucket: "b", prefix: "p/q/") == "s3://minio.example/base/b/p/q")
         #expect(place("https://minio.example", bucket: "c") != place("https://minio.example", bucket: "b"))
     }
+
+    @Test("Servers on different hosts of Amazon are different storages")
+    func hostsOfAmazon() throws {
+        let places = try ["a1", "b2"].map { name in
+            let url = try #require(URL(string: "https://\(name).execute-api.eu-west-1.amazonaws.com/x"))
+            return StorageLocation(server: url, scheme: "signed").description
+        }
+        #expect(
+            places == [
+                "signed://a1.execute-api.eu-west-1.amazonaws.com/x",
+                "signed://b2.execute-api.eu-west-1.amazonaws.com/x",
+            ])
+    }
 }

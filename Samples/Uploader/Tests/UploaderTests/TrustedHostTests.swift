@@ -177,6 +177,8 @@ struct TrustedHostTests {
             ("s3://photos?endpoint=https://S3.example:9000", "s3.example:9000"),
             ("webdav+https://nas.example/dav", "nas.example"), ("signed+https://nas.example:443/lfs", "nas.example"),
             ("signed+http://127.0.0.1:1/lfs", "localhost"),
+            // Customers of Amazon get such hosts, so a token must not go to all of them.
+            ("signed+https://a1.execute-api.eu-west-1.amazonaws.com/x", "a1.execute-api.eu-west-1.amazonaws.com"),
         ] as [(String, String?)])
     func namedHost(storage: String, host: String?) throws {
         #expect(try StorageArgument(parsing: storage).namedHost == host)
