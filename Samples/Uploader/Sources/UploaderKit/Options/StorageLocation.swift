@@ -75,7 +75,7 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     /// For servers on this machine, the port is omitted, because tunnels and containers use changing ports.
     package init(bucket: String, prefix: String, endpoint: URL?, region: String? = nil) {
         isThere = true
-        var place = Self.host(endpoint, region: region)
+        var place = Self.host(ofBucketAt: endpoint, region: region)
         let base = endpoint?.path(percentEncoded: false).split(separator: "/").joined(separator: "/") ?? ""
         if !base.isEmpty { place += "/" + base }
         place += "/" + bucket
@@ -83,7 +83,7 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
         if !prefix.isEmpty { place += "/" + prefix }
         description = "s3://" + place
         let name = "s3://" + bucket + (prefix.isEmpty ? "" : "/" + prefix)
-        let server = Self.isAmazon(Self.host(endpoint, region: region)) ? nil : endpoint
+        let server = Self.isAmazon(Self.host(ofBucketAt: endpoint, region: region)) ? nil : endpoint
         argument = name + (server.map { "?endpoint=\($0.absoluteString)" } ?? "")
     }
 
@@ -93,22 +93,27 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     package init(server url: URL, scheme: String) {
         isThere = true
         let path = url.path(percentEncoded: false).split(separator: "/").joined(separator: "/")
-        description = "\(scheme)://\(Self.host(url, region: nil))/\(path)"
+        description = "\(scheme)://\(Self.host(url))/\(path)"
         argument = description
     }
 
     /// Returns the host of a URL, with its port unless that is the default one. For servers on this machine, returns
     /// `localhost`.
-    static func host(_ url: URL) -> String { host(url, region: nil) }
-
-    private static func host(_ endpoint: URL?, region: String?) -> String {
-        let amazon = region?.hasPrefix("cn-") == true ? "amazonaws.com.cn" : "amazonaws.com"
-        guard let endpoint, var host = endpoint.host(percentEncoded: false)?.lowercased() else { return amazon }
-        for domain in ["amazonaws.com", "amazonaws.com.cn"] where host.hasSuffix("." + domain) { return domain }
+    static func host(_ url: URL) -> String {
+        guard var host = url.host(percentEncoded: false)?.lowercased() else { return "" }
         if isLoopback(host) { return "localhost" }
         while host.hasSuffix(".") { host.removeLast() }
-        guard let port = endpoint.port, port != (endpoint.scheme == "http" ? 80 : 443) else { return host }
+        guard let port = url.port, port != (url.scheme == "http" ? 80 : 443) else { return host }
         return "\(host):\(port)"
+    }
+
+    /// Returns the host of a bucket, which is the same for all regions of Amazon. This does not apply to other servers,
+    /// because Amazon's customers get hosts below it.
+    private static func host(ofBucketAt endpoint: URL?, region: String?) -> String {
+        let amazon = region?.hasPrefix("cn-") == true ? "amazonaws.com.cn" : "amazonaws.com"
+        guard let endpoint, let name = endpoint.host(percentEncoded: false)?.lowercased() else { return amazon }
+        for domain in ["amazonaws.com", "amazonaws.com.cn"] where name.hasSuffix("." + domain) { return domain }
+        return host(endpoint)
     }
 
     /// Returns true if a host is this machine.
