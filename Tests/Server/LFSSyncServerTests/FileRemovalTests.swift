@@ -166,6 +166,21 @@ struct FileRemovalTests {
         }
     }
 
+    @Test("A file whose removal is pending can be recreated despite too many removals")
+    func madeAgainDespiteTooMany() async throws {
+        try await run(rowBytes: 1_000) { server, store, clock, phone, laptop, bob in
+            for number in 10...19 {
+                #expect(try await file(phone, name: "n\(number)", key: "phone/\(number)").isApplied)
+                #expect(try await delete(phone, name: "n\(number)"))
+            }
+            #expect(try await file(phone, name: "n20", key: "phone/20").code == "quota_exceeded")
+            #expect(try await file(phone, name: "n10", key: "phone/10").isApplied)
+            clock.advance(days: 1.01)
+            #expect(try await store.empty(server.service) == 9)
+            #expect(!store.removed.contains("phone/10"))
+        }
+    }
+
     @Test("After a restore no object is removed for 30 days, and files with a row stay")
     func restored() async throws {
         try await run { (server, store, clock, phone, laptop, bob) async throws in
