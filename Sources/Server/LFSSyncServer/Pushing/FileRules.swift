@@ -38,7 +38,8 @@ struct FileRules: Sendable {
         guard mutation.row.text("sha256") != nil else {
             throw WireFailure(.invalidRequest, message: "A file's 'sha256' has to be a text.")
         }
-        try check.requireFewRemovals()
+        // The row cancels the pending removal of its object, which would otherwise be removed.
+        if !check.mayAddFiles, try !RemovalTable.hasAny(of: [key], db) { try check.requireFewRemovals() }
         let isMaker = status == "local"
         guard try NamespaceTable.claim(namespace, for: session, isMaker: isMaker, limit: check.namespaceLimit, db)
         else {
