@@ -135,6 +135,32 @@ struct OriginalFaultTests {
         }
     }
 
+    @Test("A small original on another disk is read before its upload begins")
+    func otherDisk() async throws {
+        let storage = InMemoryStorage()
+        let gated = GatedStorage(storage)
+        try await withHost(storage: gated) { host in
+            let bytes = someBytes()
+            let url = try write(bytes, in: host)
+            var files: [FileData] = []
+            // The manager that uploads has not kept the bytes.
+            try await withManager(host, starts: false) { lfs in files = [try await attach(url, host: host, lfs: lfs)] }
+            let file = try #require(files.first)
+            try await host.database.write { db in
+                // A number that no file system has.
+                try db.execute(sql: "UPDATE lfs_original SET device = -7")
+            }
+            try await withManager(host) { lfs in
+                await gated.waitForArrivals(1)
+                try OriginalChange.otherBytes.apply(to: url)
+                gated.open()
+                try await lfs.waitForUploads()
+                #expect(try host.file(file.id)?.status == .remote)
+                #expect(storage.bytes(of: try ObjectKey(file.key)) == bytes)
+            }
+        }
+    }
+
     @Test(
         "An original whose disk is unmounted is uploaded when the disk is back",
         .enabled(if: Machine.canMount, "needs root to mount"))
