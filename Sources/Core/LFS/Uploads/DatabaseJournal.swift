@@ -88,11 +88,8 @@ final class DatabaseJournal: TransferJournal {
     private func check(_ job: TransferJob, looks: Int) async throws -> UploadDecision {
         guard let content = try await currentContent(of: job) else { return .skip(.notPending) }
         let id = job.id
-        if let original = content.original {
-            if let bytes = try keptBytes(of: job, original: original) {
-                return .upload(source(of: bytes, content: content))
-            }
-            if let file = try unchanged(original) { return try upload(job, of: file, content: content) }
+        if let original = content.original, let decision = try await decision(on: original, of: job, content: content) {
+            return decision
         }
         // If the disk is gone, the system may still have its names and the parts that were read in its cache.
         if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
@@ -131,6 +128,36 @@ final class DatabaseJournal: TransferJournal {
         }
     }
 
+    /// Decides about the upload of an original. Returns nil if it cannot be opened or has another stamp, so that its
+    /// bytes must be compared.
+    ///
+    /// A disk other than that of the store may hang, such as a network share. The caller's thread may be that of all
+    /// requests, so another one opens such an original, and reads it if it is small.
+    private func decision(
+        on original: OriginalFile, of job: TransferJob, content: TransferJob.Content
+    ) async throws -> UploadDecision? {
+        guard original.device != places.store.device else {
+            return try unchangedUpload(job, original: original, content: content)
+        }
+        return try await BlockingPool.uploads.run { [self] flag -> UploadDecision? in
+            let found = try unchangedUpload(job, original: original, content: content)
+            guard job.byteCount < BlockingPool.handoverByteCount, case .upload(let source)? = found else {
+                return found
+            }
+            var bytes: [UInt8] = []
+            try source.forEachChunk(flag) { bytes.append(contentsOf: $0) }
+            return bytes.count == job.byteCount ? .upload(self.source(of: bytes, content: content)) : nil
+        }
+    }
+
+    private func unchangedUpload(
+        _ job: TransferJob, original: OriginalFile, content: TransferJob.Content
+    ) throws -> UploadDecision? {
+        let bytes = try keptBytes(of: job, original: original)
+        if let bytes { return .upload(source(of: bytes, content: content)) }
+        return try unchanged(original).map { try upload(job, of: $0, content: content) }
+    }
+
     /// Returns the bytes that were read when the original was attached, if they are kept and it is unchanged.
     private func keptBytes(of job: TransferJob, original: OriginalFile) throws -> [UInt8]? {
         guard let bytes = places.staging.originalBytes.take(job.id), bytes.count == job.byteCount else { return nil }
@@ -148,7 +175,7 @@ final class DatabaseJournal: TransferJournal {
         }
     }
 
-    /// Opens an original. Returns nil if it cannot be opened or has another stamp, so that its bytes must be compared.
+    /// Opens an original. Returns nil if it cannot be opened or has another stamp.
     private func unchanged(_ original: OriginalFile) throws -> Descriptor? {
         do { return try original.openUnchanged() } catch is SystemError { return nil }
     }

@@ -24,7 +24,7 @@ package final class LocalStore: Sendable {
     package let directory: Directory
     package let incoming: Directory
     /// The device number of the store's file system. It reveals that another file system was mounted over the folder.
-    let device: UInt64
+    package let device: UInt64
     /// The lock that is held shared while the store is in use, and exclusive for a sweep.
     package let openLock: FileLock
     /// The lock that the one uploading process holds.
