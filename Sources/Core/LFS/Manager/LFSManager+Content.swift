@@ -55,7 +55,7 @@ extension LFSManager {
         } catch {
             throw LFSError.wrapping(error)
         }
-        try file.insert(db)
+        try file.insertRow(db)
         return file
     }
 

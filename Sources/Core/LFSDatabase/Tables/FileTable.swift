@@ -94,6 +94,13 @@ package enum FileTable {
 
     // MARK: Content
 
+    /// Returns those of the checksums that a row has.
+    package static func existing(checksums: some Collection<String>, _ db: Database) throws -> Set<String> {
+        try String.fetchSet(
+            db, sql: "SELECT sha256 FROM lfs_file WHERE sha256 IN (\(databaseQuestionMarks(count: checksums.count)))",
+            arguments: StatementArguments(checksums))
+    }
+
     /// Returns files of this database with other ids and the same bytes, without known problems. They are on the
     /// storage, or wait for their upload. Those on the storage come first.
     ///
@@ -149,6 +156,22 @@ package enum FileTable {
     }
 
     // MARK: Writing
+
+    /// Inserts a row without `updateID`, which the database sets, and `proof`, which only the storage can confirm.
+    ///
+    /// It does what GRDB's `insert` does with a record, in a third of the time: GRDB composes the statement again for
+    /// each record, and formats dates by Foundation.
+    package static func insert(_ row: FileRow, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO lfs_file (id, status, url, name, contentType, byteCount, sha256, crc64, key, createdAt)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', ?, 'unixepoch'))
+                """
+        ).execute(arguments: [
+            row.id, row.status, row.url?.absoluteString, row.name, row.contentType, row.byteCount, row.sha256,
+            row.crc64, row.key, row.createdAt.timeIntervalSince1970,
+        ])
+    }
 
     /// Marks a file as uploaded, if its row exists and is still `local`.
     ///

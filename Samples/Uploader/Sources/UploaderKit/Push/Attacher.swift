@@ -102,7 +102,8 @@ struct Attacher: Sendable {
             try await recorder.record(entries.map(Entry.init))
         } insert: { attachment, db in
             let path = FilePath(attachment.asset.id)
-            let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
+            let hasRecord = attachment.record != nil
+            let old = hasRecord ? try table.documents(at: [path], ofKeys: prefix, db)[path]?.get() : nil
             try EntryTable.remove([path], db)
             // A pin applies to the file at this path, so the new version inherits it.
             if let old { try lfs.pin(attachment.file.id, like: old.file.id, in: db) }
@@ -125,7 +126,7 @@ struct Attacher: Sendable {
             id: old?.document.id ?? DocumentID.make(at: time), path: FilePath(attachment.asset.id),
             title: title.text ?? Printable.text(title.exact), addedAt: time, fileId: attachment.file.id,
             stamp: attachment.stamp.text)
-        guard let old else { return try document.insert(db) }
+        guard let old else { return try document.insertRow(db) }
         try document.update(db)
         try MovedTable.remove(document.id, db)
         guard old.file.id != attachment.file.id else { return }
