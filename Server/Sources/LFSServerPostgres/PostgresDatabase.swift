@@ -56,6 +56,20 @@ public final class PostgresDatabase: SQLDatabase {
             "ISOLATION LEVEL READ COMMITTED READ WRITE", exchange: exchange.withLock { $0 }, body)
     }
 
+    /// Runs a closure on a new connection to PostgreSQL itself, outside of a transaction, unless another process runs
+    /// one.
+    ///
+    /// A connection that waits for a lock would keep the statements of the other process from their end, so the caller
+    /// has to try again later instead.
+    public func maintain<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value? {
+        var unlimited = options
+        unlimited.lockTimeout = .zero
+        unlimited.statementTimeout = .zero
+        return try await PostgresWorker(directURL, options: unlimited).maintain(body)
+    }
+
     /// Passes the notices of all servers to a closure. Opens the connection for notices.
     public func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? {
         let new = NoticeExchange(directURL, options: options, receive: receive)

@@ -81,6 +81,37 @@ final class PostgresWorker: @unchecked Sendable {
         }
     }
 
+    /// Runs a closure outside of a transaction, on a new connection that is closed at the end. A cancelled task cancels
+    /// its statement.
+    ///
+    /// - Returns: nil without calling the closure if another connection runs one now.
+    func maintain<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value? {
+        let job = Job()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                queue.async { [self] in continuation.resume(with: Result { try runAlone(job, body) }) }
+            }
+        } onCancel: {
+            if let canceller = job.end() { DispatchQueue.global().async { canceller.cancel() } }
+        }
+    }
+
+    private func runAlone<Value: Sendable>(
+        _ job: Job, _ body: @Sendable (any SQLConnection) throws -> Value
+    ) throws -> Value? {
+        do {
+            let current = try PostgresConnection(url, options: options)
+            try job.begin(current.canceller)
+            defer { _ = job.finish() }
+            // The lock ends with the connection.
+            return try current.tryLock("maintain") ? body(current) : nil
+        } catch {
+            throw job.isCancelled ? CancellationError() : error
+        }
+    }
+
     /// Closes the connection.
     func close() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

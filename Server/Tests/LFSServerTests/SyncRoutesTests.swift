@@ -35,6 +35,10 @@ struct SyncRoutesTests {
             _ body: @escaping @Sendable (any SQLConnection) throws -> Value
         ) async throws -> Value { try await base.write(body) }
 
+        func maintain<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+        ) async throws -> Value? { try await base.maintain(body) }
+
         func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? { base.observe(receive) }
 
         func close() async { await base.close() }

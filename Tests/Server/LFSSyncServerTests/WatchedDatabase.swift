@@ -67,6 +67,12 @@ final class WatchedDatabase: SQLDatabase {
         try await base.write { [self] db in try counting { try body(Connection(base: db, database: self)) } }
     }
 
+    func maintain<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value? {
+        try await base.maintain { [self] db in try counting { try body(Connection(base: db, database: self)) } }
+    }
+
     func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? { base.observe(receive) }
 
     func close() async { await base.close() }

@@ -31,6 +31,12 @@ struct CountedDatabase: SQLDatabase {
         do { return try await base.write(body) } catch { throw counted(error) }
     }
 
+    func maintain<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value? {
+        do { return try await base.maintain(body) } catch { throw counted(error) }
+    }
+
     func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? { base.observe(receive) }
 
     func close() async { await base.close() }

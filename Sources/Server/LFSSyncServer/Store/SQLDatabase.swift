@@ -19,6 +19,17 @@ public protocol SQLDatabase: Sendable {
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value
 
+    /// Runs a closure that may take long, while no other process runs one.
+    ///
+    /// On PostgreSQL, the closure has a connection of its own without time limits, and each statement is a transaction.
+    /// On SQLite, the closure is one transaction.
+    ///
+    /// - Returns: the result of the closure, or nil without calling it if another process runs one now.
+    /// - Throws: ``SQLFailure``, and errors of the closure. Earlier statements of the closure may stay in effect.
+    func maintain<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value?
+
     /// Passes notices to a closure from now on: those of the commits of this process, and if possible those of other
     /// processes.
     ///

@@ -86,6 +86,16 @@ public final class SQLiteDatabase: SQLDatabase {
         }
     }
 
+    /// Writes in one transaction, like ``write(_:)``. Other processes wait, so the closure is always called.
+    ///
+    /// - Throws: ``SQLFailure``, and errors of the closure.
+    public func maintain<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value? {
+        let value: Value = try await write(body)
+        return value
+    }
+
     /// Passes the notices of this process's commits. Returns nil, because those of other processes do not arrive.
     public func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? {
         notices.begin(receive)

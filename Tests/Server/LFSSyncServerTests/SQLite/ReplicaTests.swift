@@ -29,6 +29,10 @@ struct ReplicaTests {
             _ body: @escaping @Sendable (any SQLConnection) throws -> Value
         ) async throws -> Value { try await primary.write(body) }
 
+        func maintain<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+        ) async throws -> Value? { try await primary.maintain(body) }
+
         func observe(_ receive: @escaping @Sendable ([ServerNotice]) -> Void) -> ServerLink? {
             primary.observe(receive)
         }
