@@ -178,8 +178,10 @@ struct StoreTests {
             #expect(older?.code == .destructive)
             try await databases[1].write {
                 try $0.run(
-                    script:
-                        "UPDATE sync_state SET schemaVersion = \(ServerTables.version + 1), tables = 'of the future'")
+                    script: """
+                        UPDATE sync_state SET schemaVersion = \(ServerTables.version + 1),
+                            oldestVersion = \(ServerTables.version + 1), tables = 'of the future'
+                        """)
             }
             let error = await #expect(throws: SyncStoreError.self) { try await serve(databases[2], schema: Self.new) }
             #expect(error?.code == .newerServer)
@@ -243,8 +245,9 @@ struct StoreTests {
             try await server.execute("DELETE FROM sync_object WHERE name = '\(name.name)'")
         }
         try await server.execute(
-            "ALTER TABLE sync_scope DROP COLUMN deletionCount", "ALTER TABLE sync_account DROP COLUMN removalBytes")
-        try await noteTables(["sync_scope", "sync_account"], database: database)
+            "ALTER TABLE sync_scope DROP COLUMN deletionCount", "ALTER TABLE sync_account DROP COLUMN removalBytes",
+            "ALTER TABLE sync_state DROP COLUMN earlierTables, DROP COLUMN oldestVersion")
+        try await noteTables(["sync_scope", "sync_account", "sync_state"], database: database)
     }
 
     /// Records the current definitions of tables.

@@ -127,6 +127,22 @@ struct HealthTests {
         }
     }
 
+    @Test func `A database that needs a newer server fails the check of the migrations`() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let database = try SQLiteDatabase(path: folder.appending(path: "rows.sqlite").path)
+            let store = try SyncStore(database, schema: SyncSchema())
+            try await store.migrate()
+            let change = "UPDATE sync_state SET schemaVersion = schemaVersion + 1"
+            try await database.write { try $0.run(script: change) }
+            try await require(.passed, of: HealthCheck.migrations(store, logger: logger))
+            try await database.write { try $0.run(script: change + ", oldestVersion = oldestVersion + 1") }
+            try await require(
+                .failed(message: "The database needs a newer server."),
+                of: HealthCheck.migrations(store, logger: logger))
+            await database.close()
+        }
+    }
+
     @Test func `A disk below the reserve fails its check`() async throws {
         let disk = DiskSpace(name: "storage", path: FileManager.default.temporaryDirectory.path)
         try await require(.passed, of: HealthCheck.disk([disk], reserve: 1, logger: logger))

@@ -42,7 +42,7 @@ public final class SyncService: Sendable {
 
     init(
         _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions, logger: Logger, times: LiveTimes,
-        clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, version: StoreVersion = .current
     ) async throws {
         self.database = database
         self.clock = clock
@@ -54,7 +54,9 @@ public final class SyncService: Sendable {
         self.schema = try CheckedSchema(schema)
         try self.schema.requireTables(ofConflicts: options.conflicts.keys)
         self.logger = logger
-        try await SyncStore(database, schema: schema).migrate()
+        let store = try SyncStore(
+            database, schema: schema, version: version, logger: logger, clock: times.clock)
+        try await store.migrate()
     }
 
     /// The maximum size of a request's body in bytes.

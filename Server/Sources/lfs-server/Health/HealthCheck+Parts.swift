@@ -17,11 +17,13 @@ extension HealthCheck {
     /// Returns a check that the database has the tables of the schema.
     ///
     /// A newer server may have added to them in the meantime. The check passes then, because this server continues to
-    /// serve during the upgrade.
+    /// serve during the upgrade, unless the database needs a newer server.
     static func migrations(_ store: SyncStore, logger: Logger) -> HealthCheck {
         HealthCheck("migrations", logger: logger, lifetime: .seconds(15)) {
             do {
                 guard try await !store.pending().isEmpty else { return }
+            } catch let error as SyncStoreError where error.code == .newerServer {
+                throw HealthFailure(message: "The database needs a newer server.", cause: error)
             } catch let error as SyncStoreError where error.code != .drift {
                 return
             } catch {

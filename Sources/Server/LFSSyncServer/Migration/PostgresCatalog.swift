@@ -6,6 +6,9 @@
 enum PostgresCatalog {
     static let objects = [tables, indexes, triggers, functions, sequences].joined(separator: "\nUNION ALL\n")
 
+    /// Returns true for the definition of an index whose concurrent build has not ended, or has failed.
+    static func isIncomplete(_ definition: String) -> Bool { definition.hasPrefix("INVALID ") }
+
     private static let isHere = "relnamespace = current_schema()::regnamespace"
 
     private static let tables = """

@@ -15,7 +15,7 @@ struct SchemaAddition: Sendable {
 
     /// Returns all parts, in the order of their creation.
     static func all(_ dialect: SQLDialect) -> [SchemaAddition] {
-        [namespaces(dialect), deletions(dialect), removals(dialect)]
+        [namespaces(dialect), deletions(dialect), removals(dialect), versions(dialect)]
     }
 
     /// Returns the names of the objects of all parts.
@@ -41,5 +41,16 @@ struct SchemaAddition: Sendable {
             columns: [RemovalSQL.column],
             objects: RemovalSQL.objects(dialect).map { SchemaObject($0, dialect: dialect) },
             fillings: [RemovalSQL.recount("1 = 1", dialect: dialect)])
+    }
+
+    /// Returns the records of the servers that can use the store, and of the steps of its migration.
+    private static func versions(_ dialect: SQLDialect) -> SchemaAddition {
+        let text = dialect == .sqlite ? "TEXT" : "TEXT COLLATE \"C\""
+        return SchemaAddition(
+            columns: [
+                "ALTER TABLE sync_state ADD COLUMN oldestVersion BIGINT NOT NULL DEFAULT 0",
+                "ALTER TABLE sync_state ADD COLUMN earlierTables \(text) NOT NULL DEFAULT ''",
+            ],
+            objects: [SchemaObject(ServerTables.step(dialect), dialect: dialect)])
     }
 }

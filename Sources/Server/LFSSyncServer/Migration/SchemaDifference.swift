@@ -4,19 +4,24 @@ import LFSWire
 struct SchemaDifference: Sendable {
     /// The statements in their order.
     private(set) var statements: [String] = []
+    /// The new indexes of tables that servers use. They are built after the statements.
+    private(set) var indexes: [SchemaObject] = []
     /// A sentence for each difference that only a person can resolve.
     private(set) var refusals: [String] = []
 
+    /// Creates a difference without changes.
+    init() {}
+
     /// - Parameters:
     ///   - version: the version of the server's own tables.
+    ///   - additions: the statements that lead from that version to the one of the server.
     ///   - old: the current schema, or nil before the first one.
     ///   - made: the objects that the store contains.
     init(
-        ofVersion version: Int64, from old: SyncSchema?, to new: SyncSchema, checked: CheckedSchema,
-        made: [SchemaObject.Name: SchemaTable.Object],
-        dialect: SQLDialect
+        ofVersion version: Int64, additions: [String], from old: SyncSchema?, to new: SyncSchema,
+        checked: CheckedSchema, made: [SchemaObject.Name: SchemaTable.Object], dialect: SQLDialect
     ) {
-        statements = ServerTables.additions(since: version, dialect: dialect)
+        statements = ServerTables.additions(since: version, dialect: dialect) + additions
         if let old {
             compare(old, new: new)
             for table in checked.tables {
@@ -40,6 +45,8 @@ struct SchemaDifference: Sendable {
         }
         for object in wanted {
             switch made[object.name] {
+            case nil where Self.isDeferred(object, from: old, to: new, made: made, dialect: dialect):
+                indexes.append(object)
             case nil: statements.append(object.source)
             case let found? where found.source != object.source && object.name.kind != "table":
                 statements.append(object.source)
@@ -55,6 +62,19 @@ struct SchemaDifference: Sendable {
         }
         if let old { settle(old, new: new, dialect: dialect) }
         statements += ServerTables.fillings(since: version, schema: checked, dialect: dialect)
+    }
+
+    /// Returns true for an index of a table that already has rows. PostgreSQL can build it while servers write.
+    ///
+    /// With new sharing rules, the statements that apply them to existing rows need the index.
+    private static func isDeferred(
+        _ object: SchemaObject, from old: SyncSchema?, to new: SyncSchema,
+        made: [SchemaObject.Name: SchemaTable.Object], dialect: SQLDialect
+    ) -> Bool {
+        guard dialect == .postgres, object.name.kind == "index", let table = object.table,
+            made[.init(kind: "table", name: table)] != nil
+        else { return false }
+        return old?.hasSameSharing(as: new) == true
     }
 
     /// Adds statements that apply new sharing rules to existing rows.

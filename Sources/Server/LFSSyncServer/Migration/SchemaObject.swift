@@ -28,16 +28,19 @@ struct SchemaObject: Sendable, Hashable {
     let name: Name
     /// The statement that creates the object.
     let source: String
+    /// The table of an index or trigger. Otherwise nil.
+    let table: String?
 
     /// - Parameter source: a statement `CREATE kind "name" …`. For a trigger, it contains `… ON "table"`.
     init(_ source: String, dialect: SQLDialect) {
         let parts = source.split(separator: "\"", maxSplits: 2)
         let kind = parts[0].split(separator: " ").last.map { $0.lowercased() } ?? ""
         let name = parts.count > 1 ? String(parts[1]) : ""
-        let table = source.firstRange(of: " ON \"").map { source[$0.upperBound...].prefix { $0 != "\"" } } ?? ""
+        let table = source.firstRange(of: " ON \"").map { String(source[$0.upperBound...].prefix { $0 != "\"" }) }
+        self.table = ["index", "trigger"].contains(kind) ? table : nil
         self.name =
             switch (dialect, kind) {
-            case (.postgres, "trigger"): Name(kind: kind, name: "\(table).\(name)")
+            case (.postgres, "trigger"): Name(kind: kind, name: "\(table ?? "").\(name)")
             case (.postgres, "function"): Name(kind: kind, name: name + "()")
             default: Name(kind: kind, name: name)
             }

@@ -2,12 +2,17 @@ import Foundation
 import LFSSystem
 import LFSWire
 
-/// The table `sync_object` and the row of `sync_state`, which record the objects that the server has created.
+/// The tables `sync_object` and `sync_step`, and the row of `sync_state`. They record the objects that the server has
+/// created, and the servers that can use the store.
 enum SchemaTable {
     struct State: Sendable {
         let version: Int64
+        /// The version of the oldest server that can use the store.
+        let oldestVersion: Int64
         /// The recorded schema, or nil before the first one.
         let schema: SyncSchema?
+        /// The schema before the last change, with which a server can still use the store, or nil.
+        let earlierSchema: SyncSchema?
         let objects: [SchemaObject.Name: Object]
     }
 
@@ -20,15 +25,15 @@ enum SchemaTable {
     static let stamp = SchemaObject.Name(kind: "function", name: "sync_stamp()")
     /// The function that notes changes for open streams on PostgreSQL. Stores of earlier servers lack it.
     static let notice = SchemaObject.Name(kind: "function", name: PostgresNotices.function)
-    /// The tables to which later versions of the server have added columns.
-    private static let extended = ["sync_state", "sync_checkpoint", "sync_scope", "sync_account", "sync_session"].map {
-        SchemaObject.Name(kind: "table", name: $0)
-    }
+    /// The table of the steps that servers have done. Stores of earlier servers lack it.
+    private static let stepTable = SchemaObject.Name(kind: "table", name: "sync_step")
 
-    /// Returns the state of the store, or nil if the database contains no store.
+    /// Returns the state of the store, or nil if the database contains no store. A store that a server cannot use has
+    /// neither objects nor schemas.
     ///
-    /// - Throws: ``SQLFailure``.
-    static func state(_ db: any SQLConnection) throws -> State? {
+    /// - Parameter version: the version of the server.
+    /// - Throws: ``SyncStoreError``, ``SQLFailure``.
+    static func state(_ db: any SQLConnection, version: StoreVersion = .current) throws -> State? {
         let catalog = try SchemaCatalog.objects(db)
         guard catalog.keys.contains(where: { $0.kind == "table" && $0.name.hasPrefix("sync_") }) else { return nil }
         for table in ["sync_state", "sync_object"] where catalog[.init(kind: "table", name: table)] == nil {
@@ -40,10 +45,21 @@ enum SchemaTable {
             return false
         }
         guard let found else { throw SyncStoreError(.drift, details: ["The row of 'sync_state' is missing."]) }
+        var range: (oldestVersion: Int64, earlierTables: String) = (found.version, "")
+        if catalog[stepTable] != nil, let recorded = try rangeOfServers(db) { range = recorded }
         // The records of a newer server may have a different meaning.
-        guard found.version <= ServerTables.version else {
-            return State(version: found.version, schema: nil, objects: [:])
+        guard range.oldestVersion <= version.number else {
+            return State(
+                version: found.version, oldestVersion: range.oldestVersion, schema: nil, earlierSchema: nil,
+                objects: [:])
         }
+        return State(
+            version: found.version, oldestVersion: range.oldestVersion, schema: try schema(found.tables),
+            earlierSchema: try schema(range.earlierTables), objects: try objects(db))
+    }
+
+    /// Returns the objects that servers have recorded.
+    static func objects(_ db: any SQLConnection) throws -> [SchemaObject.Name: Object] {
         var objects: [SchemaObject.Name: Object] = [:]
         try db.query("SELECT kind, name, source, definition FROM sync_object", arguments: []) { row in
             if let kind = try row.text(0), let name = try row.text(1), let source = try row.text(2),
@@ -53,7 +69,20 @@ enum SchemaTable {
             }
             return true
         }
-        return State(version: found.version, schema: try schema(found.tables), objects: objects)
+        return objects
+    }
+
+    /// Returns the version of the oldest server that can use the store, and the schema of servers before the last
+    /// change.
+    private static func rangeOfServers(
+        _ db: any SQLConnection
+    ) throws -> (oldestVersion: Int64, earlierTables: String)? {
+        var found: (oldestVersion: Int64, earlierTables: String)?
+        try db.query("SELECT oldestVersion, earlierTables FROM sync_state WHERE id = 1", arguments: []) { row in
+            if let version = try row.integer(0), let tables = try row.text(1) { found = (version, tables) }
+            return false
+        }
+        return found
     }
 
     private static func schema(_ text: String) throws -> SyncSchema? {
@@ -76,7 +105,9 @@ enum SchemaTable {
             objects[name] = Object(source: "", definition: definition)
             try insert(name, source: "", definition: definition, db)
         }
-        return State(version: ServerTables.version, schema: nil, objects: objects)
+        return State(
+            version: ServerTables.version, oldestVersion: ServerTables.oldestVersion, schema: nil, earlierSchema: nil,
+            objects: objects)
     }
 
     /// Returns true for an object that exists before the devices' tables are created.
@@ -110,14 +141,22 @@ enum SchemaTable {
             arguments: [.integer(mark.count), .text(mark.id), .text(cluster)])
     }
 
-    /// Records a schema and the objects that were created for it.
-    static func note(_ schema: SyncSchema, made: [SchemaObject], _ db: any SQLConnection) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        let text = String(decoding: try encoder.encode(schema), as: UTF8.self)
+    /// Records a schema, the version of the server's own tables, and the objects that were created.
+    ///
+    /// - Parameters:
+    ///   - state: the state before. Statements of the server may have changed its objects since.
+    ///   - made: the objects that the schema needs.
+    static func note(
+        _ schema: SyncSchema, version: StoreVersion, after state: State, made: [SchemaObject], _ db: any SQLConnection
+    ) throws {
+        let earlier = try earlierSchema(before: schema, state: state).map { try text(of: $0) } ?? ""
         try db.execute(
-            "UPDATE sync_state SET tables = ?1, schemaVersion = ?2 WHERE id = 1",
-            arguments: [.text(text), .integer(ServerTables.version)])
+            """
+            UPDATE sync_state SET tables = ?1, schemaVersion = ?2, oldestVersion = ?3, earlierTables = ?4 WHERE id = 1
+            """,
+            arguments: [
+                .text(try text(of: schema)), .integer(version.number), .integer(version.oldest), .text(earlier),
+            ])
         try db.execute("DELETE FROM sync_object WHERE source <> ''", arguments: [])
         let catalog = try SchemaCatalog.objects(db)
         for object in made {
@@ -126,17 +165,64 @@ enum SchemaTable {
             }
             try insert(object.name, source: object.source, definition: definition, db)
         }
-        for name in later + SchemaAddition.names(db.dialect) {
-            guard let definition = catalog[name] else { continue }
+        let own = state.objects.filter { $0.value.source.isEmpty }.map(\.key)
+        for name in own + later + SchemaAddition.names(db.dialect) {
+            guard let definition = catalog[name], definition != state.objects[name]?.definition else { continue }
             // Without a source, so that an earlier server, which does not know it by one, leaves it where it is.
             try insert(name, source: "", definition: definition, db)
         }
     }
 
+    /// Returns the schema with which servers can use the store after a change to another schema. Servers without
+    /// knowledge of a sharing rule cannot.
+    private static func earlierSchema(before schema: SyncSchema, state: State) -> SyncSchema? {
+        guard let old = state.schema, old != schema else { return state.earlierSchema }
+        return old.hasSameSharing(as: schema) ? old : nil
+    }
+
+    private static func text(of schema: SyncSchema) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(schema), as: UTF8.self)
+    }
+
     /// The objects that an earlier server has not created, or not in this form.
     private static var later: [SchemaObject.Name] {
-        [stamp] + extended + PostgresNotices.functions.map { .init(kind: "function", name: $0) }
+        [stamp] + PostgresNotices.functions.map { .init(kind: "function", name: $0) }
             + PostgresNotices.triggers.map { .init(kind: "trigger", name: $0) }
+    }
+
+    // MARK: Steps
+
+    /// Returns the names of the steps that servers have done, without those that have built an index.
+    ///
+    /// - Parameter objects: the recorded objects.
+    static func steps(
+        with objects: [SchemaObject.Name: Object], _ db: any SQLConnection
+    ) throws -> Set<String> {
+        guard objects[stepTable] != nil else { return [] }
+        var names: Set<String> = []
+        try db.query("SELECT name FROM sync_step", arguments: []) { row in
+            if let name = try row.text(0) { names.insert(name) }
+            return true
+        }
+        return names
+    }
+
+    /// Records a step that is done.
+    static func note(step name: String, _ db: any SQLConnection) throws {
+        try db.execute(
+            "INSERT INTO sync_step (name) VALUES (?1) ON CONFLICT (name) DO NOTHING", arguments: [.text(name)])
+    }
+
+    /// Records an object that a step has created.
+    ///
+    /// - Parameter source: the statement of an object that the schema needs. Otherwise empty.
+    static func note(_ name: SchemaObject.Name, source: String, _ db: any SQLConnection) throws {
+        guard let definition = try SchemaCatalog.objects(db)[name] else {
+            throw SQLFailure(.unusable, message: "The \(name) was not created.")
+        }
+        try insert(name, source: source, definition: definition, db)
     }
 
     private static func insert(

@@ -41,6 +41,10 @@ extension SyncStore {
         guard let state = try SchemaTable.state(source), try difference(from: state, source).statements.isEmpty else {
             throw SyncStoreError(.outdated, details: ["An earlier server has written the file."])
         }
+        // This server does not know all of its columns.
+        guard state.version <= ServerTables.version else {
+            throw SyncStoreError(.newerServer, details: ["A newer server has written the file."])
+        }
     }
 
     private static func requireEmpty(_ db: any SQLConnection) throws {

@@ -26,6 +26,17 @@ enum PostgresOrder {
         }
     }
 
+    /// Begins the changes of a migration.
+    ///
+    /// Every request that writes locks the row of its session first. With the lock of that table, the migration waits
+    /// for the current writers before it has the lock of another table, and later writers wait before they have one.
+    /// Otherwise they would end in deadlocks. Streams continue.
+    static func beginChange(_ db: any SQLConnection) throws {
+        guard db.dialect == .postgres else { return }
+        // A statement that needs more than the time limit would fail at each start.
+        try db.run(script: "SET LOCAL statement_timeout = 0; LOCK TABLE sync_session IN EXCLUSIVE MODE")
+    }
+
     /// Locks a scope until the end of the transaction, so that no other transaction changes its rows in the meantime.
     static func hold(_ scope: String, _ db: any SQLConnection) throws {
         guard db.dialect == .postgres else { return }

@@ -1,7 +1,12 @@
 /// The SQL of the server's own tables, besides those of the devices.
 enum ServerTables {
-    /// The version of the tables below. A server does not use a store that a newer one has created.
+    /// The version of the tables below. Each change of them, and of a statement of a synced table, raises it. A server
+    /// changes nothing in a store that a newer one has migrated.
     static let version: Int64 = 4
+
+    /// The version of the oldest server that can use these tables. A release raises it only if it no longer needs the
+    /// servers that run during its own rollout, such as those of the release before.
+    static let oldestVersion: Int64 = 4
 
     /// Returns statements that create the tables and their functions.
     static func scripts(_ dialect: SQLDialect) -> [String] {
@@ -58,6 +63,17 @@ enum ServerTables {
             )
             """
         return [dialect.tables(table), "CREATE INDEX \"sync_removal_due\" ON \"sync_removal\"(notBefore)"]
+    }
+
+    /// Returns a statement that creates the table of the steps that servers have done. Stores of earlier servers lack
+    /// it.
+    static func step(_ dialect: SQLDialect) -> String {
+        dialect.tables(
+            """
+            CREATE TABLE "sync_step" (
+                name TEXT PRIMARY KEY NOT NULL
+            )
+            """)
     }
 
     /// The statements that create missing tables. Streams look up many rows of two tables by key, so these tables are

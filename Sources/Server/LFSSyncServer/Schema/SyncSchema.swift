@@ -121,6 +121,13 @@ public struct SyncSchema: Sendable, Hashable, Codable {
     }
 }
 
+extension SyncSchema {
+    /// Returns true if accounts share the same with each other in both schemas.
+    func hasSameSharing(as other: SyncSchema) -> Bool {
+        containers == other.containers && partners == other.partners && people == other.people
+    }
+}
+
 extension SyncSchema.Table {
     /// The table of files.
     package static let files = SyncSchema.Table(

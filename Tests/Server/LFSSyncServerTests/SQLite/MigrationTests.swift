@@ -123,8 +123,9 @@ struct MigrationTests {
             try await server.execute(name.removal, "DELETE FROM sync_object WHERE name = '\(name.name)'")
         }
         try await server.execute(
-            "ALTER TABLE sync_scope DROP COLUMN deletionCount", "ALTER TABLE sync_account DROP COLUMN removalBytes")
-        try await noteTables(["sync_scope", "sync_account"], server: server)
+            "ALTER TABLE sync_scope DROP COLUMN deletionCount", "ALTER TABLE sync_account DROP COLUMN removalBytes",
+            "ALTER TABLE sync_state DROP COLUMN earlierTables", "ALTER TABLE sync_state DROP COLUMN oldestVersion")
+        try await noteTables(["sync_scope", "sync_account", "sync_state"], server: server)
     }
 
     /// Records the current definitions of tables.
@@ -386,8 +387,10 @@ struct MigrationTests {
             try await serve(path, schema: Self.old)
             try await change(
                 path,
-                statement: "UPDATE sync_state SET schemaVersion = \(ServerTables.version + 1), tables = 'of the future'"
-            )
+                statement: """
+                    UPDATE sync_state SET schemaVersion = \(ServerTables.version + 1),
+                        oldestVersion = \(ServerTables.version + 1), tables = 'of the future'
+                    """)
             let error = await #expect(throws: SyncStoreError.self) { try await serve(path, schema: Self.old) }
             #expect(error?.code == .newerServer)
         }
