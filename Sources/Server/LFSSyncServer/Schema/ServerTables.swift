@@ -1,7 +1,7 @@
 /// The SQL of the server's own tables, besides those of the devices.
 enum ServerTables {
-    /// The version of the tables below. Each change of them, and of a statement of a synced table, raises it. A server
-    /// changes nothing in a store that a newer one has migrated.
+    /// The version of the tables below and of the statements of synced tables. Each change of them raises it, except
+    /// for a ``SchemaAddition``. A server changes nothing in a store that a newer one has migrated.
     static let version: Int64 = 4
 
     /// The version of the oldest server that can use these tables. A release raises it only if it no longer needs the
