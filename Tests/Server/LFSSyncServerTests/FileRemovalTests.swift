@@ -146,8 +146,9 @@ struct FileRemovalTests {
         try await run(rowBytes: 1_000) { server, store, clock, phone, laptop, bob in
             // Each removal counts 108 bytes.
             for number in 10...19 {
-                #expect(try await file(phone, name: "n\(number)", key: "phone/\(number)").isApplied)
-                #expect(try await delete(phone, name: "n\(number)"))
+                let isApplied = try await file(phone, name: "n\(number)", key: "phone/\(number)").isApplied
+                let isDeleted = try await delete(phone, name: "n\(number)")
+                #expect(isApplied && isDeleted)
             }
             #expect(try await file(phone, name: "n20", key: "phone/20").code == "quota_exceeded")
             // Deletions, other rows and other accounts go on.
@@ -170,8 +171,9 @@ struct FileRemovalTests {
     func madeAgainDespiteTooMany() async throws {
         try await run(rowBytes: 1_000) { server, store, clock, phone, laptop, bob in
             for number in 10...19 {
-                #expect(try await file(phone, name: "n\(number)", key: "phone/\(number)").isApplied)
-                #expect(try await delete(phone, name: "n\(number)"))
+                let isApplied = try await file(phone, name: "n\(number)", key: "phone/\(number)").isApplied
+                let isDeleted = try await delete(phone, name: "n\(number)")
+                #expect(isApplied && isDeleted)
             }
             #expect(try await file(phone, name: "n20", key: "phone/20").code == "quota_exceeded")
             #expect(try await file(phone, name: "n10", key: "phone/10").isApplied)

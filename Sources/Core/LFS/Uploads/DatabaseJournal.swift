@@ -161,7 +161,7 @@ final class DatabaseJournal: TransferJournal {
     /// Returns the bytes that were read when the original was attached, if they are kept and it is unchanged.
     private func keptBytes(of job: TransferJob, original: OriginalFile) throws -> [UInt8]? {
         guard let bytes = places.staging.originalBytes.take(job.id), bytes.count == job.byteCount else { return nil }
-        do { return try original.isUnchanged() ? bytes : nil } catch is SystemError { return nil }
+        do { return try original.isUnchanged() ? bytes : nil } catch { return nil }
     }
 
     private func source(of bytes: [UInt8], content: TransferJob.Content) -> UploadSource {

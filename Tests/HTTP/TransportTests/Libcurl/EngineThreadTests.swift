@@ -34,7 +34,7 @@ struct EngineThreadTests {
         let server = try ScriptedServer { _, connection in try connection.reply(200) }
         defer { server.close() }
         let engine = engine()
-        let places = try await withTaskExecutorPreference(try #require(engine.executor)) {
+        let places = try await withTaskExecutorPreference(engine.executor) {
             let before = isOnEngine()
             let status = try await engine.send(HTTPRequest(.get, server: server)).status
             return (before: before, status: status, after: isOnEngine())
@@ -99,7 +99,7 @@ struct EngineThreadTests {
         defer { server.close() }
         let time = LeapingTime()
         let engine = CurlTransport(.plain(), time: time.now)
-        let outcome = try await withTaskExecutorPreference(try #require(engine.executor)) {
+        let outcome = try await withTaskExecutorPreference(engine.executor) {
             time.leap()
             return try await code { try await engine.send(HTTPRequest(.get, server: server)) }
         }
