@@ -7,6 +7,10 @@ import LFSSettings
 import LFSSignedURL
 import LFSStorage
 
+#if canImport(WatchConnectivity)
+import WatchConnectivity
+#endif
+
 // snippet
 extension StorageKey<Bool> {
     static var backupRequiresWiFi: Self { .init("backup.requiresWiFi", default: true) }
@@ -171,6 +175,19 @@ func openSynced(_ database: DatabasePool, shared: URL) async throws -> StorageRo
     return storage
 }
 // end
+
+#if canImport(WatchConnectivity)
+// snippet
+func openWithWatch(_ database: DatabasePool) async throws -> StorageRouter {
+    let transports = WCSession.isSupported() ? [WatchTransport()] : []
+    let storage = try await StorageRouter.open(
+        database, catalogs: [StorageCatalog("recipes") { StorageKey<String>.theme }],
+        options: StorageOptions(companions: CompanionOptions(transports)))
+    try await storage.start()  // from now on, values are published and received
+    return storage
+}
+// end
+#endif
 
 // snippet
 /// Connects the devices of one user. Only they know the id `family`.
