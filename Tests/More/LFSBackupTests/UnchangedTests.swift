@@ -107,6 +107,16 @@ struct UnchangedTests {
         #expect(portions.flatMap { $0 }.map(\.id) == assets.map(\.id))
     }
 
+    @Test("Originals of unknown size are attached 16 at a time")
+    func unknownSizes() {
+        let assets = (0..<40).map { index in
+            Asset(
+                id: AssetName("\(index)"), title: AssetName("\(index)"),
+                stamp: AssetVersion(byteCount: nil, text: "\(index)"), groups: [])
+        }
+        #expect(AssetBatch.portions(assets).map(\.count) == [16, 16, 8])
+    }
+
     @Test("A lower limit on open files attaches fewer files in one transaction", arguments: [4, 16])
     func fewOpenFiles(_ largest: Int) {
         let assets = (0..<largest * 2 + 1).map { index in

@@ -24,6 +24,8 @@ struct AssetBatch: Sendable {
     private static let count = 1_024
     /// The maximum number of originals that are attached in one transaction, and of bytes that are read for it.
     private static let portion = (count: 256, byteCount: Int64(64 * 1_024 * 1_024))
+    /// The size in a portion of an original of unknown size. It is about that of a photo.
+    private static let unknownByteCount: Int64 = 4 * 1_024 * 1_024
     /// The maximum number of originals in a portion. All of them are open at the same time.
     private static var largestPortion: Int { min(portion.count, OpenFileLimit.share) }
     /// The maximum number of other items, so that they are reported even if few originals are selected.
@@ -65,7 +67,7 @@ struct AssetBatch: Sendable {
         for asset in assets {
             next.append(asset)
             // A source can return any size.
-            let sum = byteCount.addingReportingOverflow(max(asset.stamp.byteCount ?? 0, 0))
+            let sum = byteCount.addingReportingOverflow(max(asset.stamp.byteCount ?? unknownByteCount, 0))
             byteCount = sum.overflow ? .max : sum.partialValue
             if next.count == largest || byteCount >= portion.byteCount {
                 portions.append(next)
