@@ -49,9 +49,9 @@ public struct Backup<Source: AssetSource>: Sendable {
     /// Each batch of originals is read and attached in one transaction, so an interruption loses at most the work of
     /// one batch.
     /// - Parameter onEvent: receives the events, on any thread.
-    /// - Throws: ``BackupError/Code/groupAbsent``, errors of the host's closures, and `CancellationError`. When the
-    ///   local store or the database fails, so that the backup cannot continue, the error is an `LFSError` or that of
-    ///   the database.
+    /// - Throws: the errors of ``AssetSource/makeWalk()``, errors of the host's closures, and `CancellationError`. When
+    ///   the local store or the database fails, so that the backup cannot continue, the error is an `LFSError` or that
+    ///   of the database.
     @discardableResult
     public func run(onEvent: @escaping @Sendable (BackupEvent) -> Void = { _ in }) async throws -> BackupReport {
         let report = Mutex(BackupReport())

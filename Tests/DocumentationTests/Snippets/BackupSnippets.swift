@@ -3,6 +3,10 @@ import LFS
 import LFSBackup
 import LFSSettings
 
+#if canImport(Photos)
+import Photos
+#endif
+
 // snippet
 func backUp(_ folders: [BackupGroup], lfs: LFSManager, database: DatabasePool) async throws -> BackupReport {
     let host = BackupHost { attachment, db in
@@ -37,3 +41,14 @@ func follow(_ source: FolderSource, host: BackupHost, lfs: LFSManager, database:
     }
 }
 // end
+
+#if canImport(Photos)
+// snippet
+func backUpPhotos(_ host: BackupHost, lfs: LFSManager, database: DatabasePool) async throws -> BackupReport? {
+    // The user sees the reason of NSPhotoLibraryUsageDescription in the Info.plist.
+    let access = await PHPhotoLibrary.requestAuthorization(for: .readWrite)
+    guard access == .authorized || access == .limited else { return nil }
+    return try await Backup(lfs, database: database, source: PhotoSource(), host: host).run()
+}
+// end
+#endif

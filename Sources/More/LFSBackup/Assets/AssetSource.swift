@@ -1,6 +1,6 @@
 public import LFS
 
-/// A source of originals, such as folders (``FolderSource``) or a photo library.
+/// A source of originals, such as folders (``FolderSource``) or a photo library (``PhotoSource``).
 ///
 /// - A walk returns each original once, and each one that it could not examine. It may omit originals that are in no
 ///   included group, or in an excluded one.
@@ -14,7 +14,8 @@ public protocol AssetSource: Sendable {
 
     /// Starts a walk.
     ///
-    /// - Throws: ``BackupError/Code/groupAbsent`` when the source cannot determine which originals are excluded.
+    /// - Throws: ``BackupError/Code/groupAbsent`` when the source cannot determine which originals are excluded, and
+    ///   ``BackupError/Code/unreadable`` when it cannot be read at all.
     func makeWalk() throws -> Walk
 
     /// Opens an original that a walk has returned.

@@ -11,7 +11,7 @@ public struct BackupError: LocalizedError, Sendable, CustomStringConvertible {
         /// The code's text.
         public var description: String { rawValue }
 
-        /// An original cannot be read.
+        /// An original, or the whole source, cannot be read.
         public static let unreadable = Code(rawValue: "unreadable")
         /// An excluded group does not exist, so its content cannot be determined.
         public static let groupAbsent = Code(rawValue: "groupAbsent")
