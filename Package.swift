@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSCache", targets: ["LFSCache"]),
         .library(name: "LFSBackup", targets: ["LFSBackup"]),
+        .library(name: "LFSPhotos", targets: ["LFSPhotos"]),
         .library(name: "LFSBackground", targets: ["LFSBackground"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
@@ -138,6 +139,9 @@ let package = Package(
         .target(
             name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb],
             resources: [privacyManifest]),
+        // The photo library of iOS and macOS as a source of a backup. An app that refers to Photos has to say why, so
+        // other apps must not link it.
+        .target(name: "LFSPhotos", dependencies: ["LFSBackup", "LFS", "LFSSystem"]),
         // Uploads that continue while the app does not run.
         .target(
             name: "LFSBackground",
@@ -242,7 +246,7 @@ let package = Package(
         .testTarget(
             name: "LFSBackupTests",
             dependencies: [
-                "LFSBackup", "LFSSettings", "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSSystem",
+                "LFSBackup", "LFSPhotos", "LFSSettings", "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSSystem",
                 "TestSupport",
                 grdb,
             ]),
@@ -257,8 +261,8 @@ let package = Package(
             dependencies: [
                 "LFS", "LFSS3", "LFSSigningServer", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings",
                 "LFSPassphrase",
-                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSBackground", "LFSCache", "LFSTesting", grdb,
-                crypto,
+                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSPhotos", "LFSBackground", "LFSCache", "LFSTesting",
+                grdb, crypto,
             ]),
     ])
 
@@ -271,7 +275,7 @@ let families = [
     "Sync": ["LFSWire", "LFSSync"],
     "Server": ["LFSSigningServer", "LFSSyncServer"],
     "Settings": ["LFSSettings", "LFSPassphrase", "LFSSecretService", "CSecret"],
-    "More": ["LFSCache", "LFSBackup", "LFSBackground", "LFSTesting"],
+    "More": ["LFSCache", "LFSBackup", "LFSPhotos", "LFSBackground", "LFSTesting"],
 ]
 for (family, names) in families {
     for target in package.targets {

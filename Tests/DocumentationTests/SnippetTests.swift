@@ -17,8 +17,8 @@ struct SnippetTests {
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
         let products = [
             "Storages/LFSS3", "Server/LFSSigningServer", "Sync/LFSSync", "Server/LFSSyncServer", "Settings/LFSSettings",
-            "Settings/LFSPassphrase", "Settings/LFSSecretService", "More/LFSBackup", "More/LFSBackground",
-            "More/LFSCache",
+            "Settings/LFSPassphrase", "Settings/LFSSecretService", "More/LFSBackup", "More/LFSPhotos",
+            "More/LFSBackground", "More/LFSCache",
         ].map { URL(fileURLWithPath: "Sources/\($0)", relativeTo: root) }
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }

@@ -4,6 +4,7 @@ import LFSBackup
 import LFSSettings
 
 #if canImport(Photos)
+import LFSPhotos
 import Photos
 #endif
 

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import LFSBackup
+@testable import LFSPhotos
 
 @Suite("Photo libraries", .timeLimit(.minutes(10)))
 struct PhotoSourceTests {

@@ -3,6 +3,7 @@ import LFSSystem
 import Synchronization
 
 @testable import LFSBackup
+@testable import LFSPhotos
 
 /// A photo library in memory that behaves as Apple documents, and counts its calls.
 ///

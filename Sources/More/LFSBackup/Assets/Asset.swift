@@ -10,8 +10,8 @@ public struct Asset: Hashable, Sendable {
     public let stamp: AssetVersion
     /// The groups that contain the original.
     public let groups: Set<BackupGroup.ID>
-    /// The metadata of an original that a ``PhotoSource`` found. Nil for an original of another source.
-    public internal(set) var photo: PhotoAttributes?
+    /// The metadata of an original that a `PhotoSource` found. Nil for an original of another source.
+    public package(set) var photo: PhotoAttributes?
     /// The file that a ``FolderSource`` found. Nil for an original of another source.
     var sighting: FileSighting?
 

@@ -18,7 +18,7 @@ public struct PhotoAttributes: Hashable, Sendable {
     /// Photo have the same one.
     public let identifier: String
     /// True for the video of a Live Photo.
-    public internal(set) var isPairedVideo = false
+    public package(set) var isPairedVideo = false
     /// The kind of the photo. A Live Photo is an image.
     public let kind: Kind
     /// The time when the photo was taken. Nil if it is unknown.
@@ -33,4 +33,18 @@ public struct PhotoAttributes: Hashable, Sendable {
     public let pixelHeight: Int
     /// True if the user has marked the photo as a favorite.
     public let isFavorite: Bool
+
+    package init(
+        identifier: String, kind: Kind, createdAt: Date?, modifiedAt: Date?, duration: TimeInterval, pixelWidth: Int,
+        pixelHeight: Int, isFavorite: Bool
+    ) {
+        self.identifier = identifier
+        self.kind = kind
+        self.createdAt = createdAt
+        self.modifiedAt = modifiedAt
+        self.duration = duration
+        self.pixelWidth = pixelWidth
+        self.pixelHeight = pixelHeight
+        self.isFavorite = isFavorite
+    }
 }

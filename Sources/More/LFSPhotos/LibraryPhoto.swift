@@ -1,4 +1,5 @@
 import Foundation
+import LFSBackup
 
 /// A photo, a video or a sound of a library, with the resources that have its bytes.
 struct LibraryPhoto: Hashable, Sendable {

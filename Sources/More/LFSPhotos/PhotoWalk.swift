@@ -1,3 +1,5 @@
+public import LFSBackup
+
 /// A walk through a photo library, some photos at a time.
 public struct PhotoWalk: IteratorProtocol, Sendable {
     /// The number of photos that are looked up together.
@@ -48,7 +50,7 @@ struct PhotoSelection: Sendable {
     private(set) var absent: [BackupGroup.ID] = []
 
     /// - Parameter groups: the albums. Nil selects all photos.
-    /// - Throws: ``BackupError/Code/groupAbsent`` when an excluded album does not exist.
+    /// - Throws: `BackupError.Code.groupAbsent` when an excluded album does not exist.
     init(_ groups: [BackupGroup]?, in library: any PhotoLibrary) throws(BackupError) {
         guard let groups else {
             identifiers = library.identifiers()

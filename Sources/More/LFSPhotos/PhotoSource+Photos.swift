@@ -1,5 +1,6 @@
 #if canImport(Photos)
 import Foundation
+public import LFSBackup
 import Photos
 
 extension PhotoSource {

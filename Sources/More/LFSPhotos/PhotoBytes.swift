@@ -1,3 +1,4 @@
+import LFSBackup
 import LFSSystem
 
 /// The bytes of one original in a photo library, in chunks. Each iteration reads them again.
@@ -16,7 +17,7 @@ struct PhotoBytes: AsyncSequence, Sendable {
 
         init(bytes: PhotoBytes) { self.bytes = bytes }
 
-        /// - Throws: ``BackupError/Code/unreadable``, also if the library has no bytes, and `CancellationError`.
+        /// - Throws: `BackupError.Code.unreadable`, also if the library has no bytes, and `CancellationError`.
         mutating func next() async throws -> [UInt8]? {
             let asset = bytes.reference.name
             do {

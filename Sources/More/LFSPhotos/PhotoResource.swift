@@ -1,3 +1,4 @@
+import LFSBackup
 import LFSSystem
 
 /// A resource of a photo: bytes with a file name and a type.

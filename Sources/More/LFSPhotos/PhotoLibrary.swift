@@ -1,3 +1,5 @@
+import LFSBackup
+
 /// The calls of Apple's Photos framework that ``PhotoSource`` makes.
 ///
 /// Rules of an implementation:

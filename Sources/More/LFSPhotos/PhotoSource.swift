@@ -1,10 +1,11 @@
 import LFS
+public import LFSBackup
 
 /// A source of the pictures, videos and sounds of Apple's photo library, identified by their local identifiers. The ids
 /// of the groups are local identifiers of albums.
 ///
 /// - The current version of an edited photo is read, not the one before the edit.
-/// - A Live Photo is two originals: its picture and its video. See ``PhotoAttributes/isPairedVideo``.
+/// - A Live Photo is two originals: its picture and its video. See `PhotoAttributes.isPairedVideo`.
 /// - Each change of a photo's modification date lets the photo be read again. Equal bytes are not uploaded again.
 /// - Photos that the app may not read, or that were deleted, are not items of a walk. Their files stay.
 ///
@@ -22,7 +23,7 @@ public struct PhotoSource: AssetSource {
 
     /// Starts a walk.
     ///
-    /// - Throws: ``BackupError/Code/unreadable`` without access to the library, and ``BackupError/Code/groupAbsent``
+    /// - Throws: `BackupError.Code.unreadable` without access to the library, and `BackupError.Code.groupAbsent`
     ///   when an excluded album does not exist.
     public func makeWalk() throws -> PhotoWalk {
         if let refusal = library.access.refusal { throw BackupError(.unreadable, message: refusal) }
@@ -31,7 +32,7 @@ public struct PhotoSource: AssetSource {
 
     /// Looks up a photo. Its bytes are requested when they are read.
     ///
-    /// - Throws: ``BackupError/Code/unreadable``.
+    /// - Throws: `BackupError.Code.unreadable`.
     public func open(_ asset: Asset) throws -> OpenedAsset { try open(asset, among: photos(of: [asset])) }
 
     /// Looks up several photos at once.
