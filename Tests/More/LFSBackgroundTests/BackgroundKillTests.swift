@@ -208,6 +208,7 @@ struct BackgroundKillTests {
         let files = try await app.database.read { db in try FileData.fetchAll(db) }
         #expect(files.count == count)
         #expect(files.allSatisfy { $0.status == .remote })
+        #expect(try host.partFiles() == (hasNotes ? ["notes.txt"] : []), "a copy of a part is left")
         try await checkConfirmations(host)
         let objects = try host.storedObjects()
         #expect(Set(objects.keys) == Set(files.map(\.key)), "no object is lost, left over or under a second key")

@@ -3,6 +3,8 @@ import LFS
 import LFSBackground
 import LFSStorage
 import LFSSystem
+import LFSTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -56,6 +58,38 @@ struct EventTests {
                     try app.lfs.start()
                     try await app.lfs.waitForUploads()
                 }
+                #expect(try await app.file(file.id)?.status == .remote)
+            }
+            #expect(try host.storedObjects().values.map(Array.init) == [SampleBytes.make(1_000)])
+        }
+    }
+
+    @Test("Bytes that the service has sent to another server after a redirect are not believed")
+    func followedRedirect() async throws {
+        try await BackgroundHost.run { host, store in
+            let count = Mutex(0)
+            let elsewhere = try ScriptedServer { request, connection in
+                _ = try connection.readBody(of: request)
+                count.withLock { $0 += 1 }
+                try connection.reply(200)
+            }
+            defer { elsewhere.close() }
+            store.fault = .redirect(to: elsewhere.url)
+            let spool = host.folder.child("spool")
+            let session = try SimulatedDaemon.session(spool: spool)
+            try await host.launch(with: session) { app in
+                let file = try await app.attach()
+                try await app.uploads.handOver()
+                async let daemon: Void = SimulatedDaemon(spool: spool, faults: .init(seed: 1)).run()
+                try await app.handlingEvents {
+                    try await yieldAsync { try await app.dueCount() == 0 }
+                    #expect(count.withLock(\.self) == 1)
+                    store.fault = nil
+                    try SimulatedDaemon.stop(spool: spool)
+                    try app.lfs.start()
+                    try await app.lfs.waitForUploads()
+                }
+                try await daemon
                 #expect(try await app.file(file.id)?.status == .remote)
             }
             #expect(try host.storedObjects().values.map(Array.init) == [SampleBytes.make(1_000)])
