@@ -33,7 +33,8 @@ final class NoteLibrary {
             StorageKey<String>.server
             StorageKey<String>.token
         }
-        let settings = try await StorageRouter.open(database, catalogs: [catalog])
+        let settings = try await StorageRouter.open(
+            database, catalogs: [catalog], options: StorageOptions(keychain: .keychain()))
         guard let server = try await settings.getIfPresent(.server).flatMap({ URL(string: $0) }) else {
             let storage = try DirectoryStorage(at: folder.appending(path: "remote"))
             let lfs = try await open(database, storage: storage)
