@@ -64,7 +64,7 @@ struct EventTests {
         }
     }
 
-    @Test("Bytes that the service has sent to another server after a redirect are not believed")
+    @Test("Bytes that a redirect has sent to another server are not believed")
     func followedRedirect() async throws {
         try await BackgroundHost.run { host, store in
             let count = Mutex(0)
