@@ -107,8 +107,8 @@ struct AttachmentWriter: Sendable {
         let isLost = try old.map { try $0.status == .local && OriginalTable.row(of: $0.id, db) != nil } ?? false
         try host.insert(
             BackupAttachment(
-                asset: made.asset, stamp: made.stamp, file: file, record: record, replaced: old, replacedIsLost: isLost),
-            db)
+                asset: made.asset, stamp: made.stamp, file: file, record: record, replaced: old,
+                replacedIsLost: isLost), db)
         return .attached(file, isShared: isShared)
     }
 
