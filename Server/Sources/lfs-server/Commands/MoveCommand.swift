@@ -14,8 +14,11 @@ struct MoveCommand: AsyncParsableCommand {
 
             EXAMPLES
               Move the database of a stopped server:
-                createdb lfs
+                createdb --owner lfs --encoding UTF8 --template template0 lfs
                 lfs-server move --from sync.sqlite --to postgres://lfs@localhost/lfs
+
+            Then start the server with the new --database. If it has --storage, also give
+            --secret sync.sqlite.secret, because a new secret would end running uploads.
             """)
 
     @Option(help: ArgumentHelp("The SQLite file of the stopped server.", valueName: "file"))

@@ -24,13 +24,13 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             With --storage, devices use the storage signed+http://HOST:PORT/lfs, or
             signed+https://…, with a token of 'token add'. With --database, devices share
-            rows, with a token of 'session add'. With both, this token also opens /lfs.
+            rows, with a token of 'session add'. With both, that token also opens /lfs.
 
             SIGTERM and SIGINT let running requests finish. SIGHUP reads the certificate
             and the signing secrets again. 'lfs-server help options' shows all options.
             """)
 
-    @Option(help: "The address and port of the server.")
+    @Option(help: ArgumentHelp("The address and port of the server.", valueName: "address"))
     var listen = "127.0.0.1:8585"
 
     @Option(

@@ -2,12 +2,6 @@ import Crypto
 public import Foundation
 import LFSSystem
 
-/// The format of a state: `LFSC`, version 1, the id of the device (16 bytes), the reset count, the number of keys, the
-/// keys in the order of their names, SHA-256 (FIPS 180-4) of everything before it.
-///
-/// A key consists of its name, the id of the update (16 bytes, UUID version 7), and 1 for a removed value or 0. After a
-/// 0 follow the id of the serializer, its version, and the bytes. Numbers have the most significant byte first. Lengths
-/// and counts have 4 bytes, other numbers 8. Texts and bytes are preceded by their length.
 extension CompanionState {
     private static let magic = Data("LFSC".utf8)
     private static let version: UInt8 = 1
@@ -21,6 +15,13 @@ extension CompanionState {
     private static let shortestEntry = removalFrame + 1
 
     /// Returns the bytes that another device reads. Equal states have equal bytes.
+    ///
+    /// The format: `LFSC`, version 1, the id of the device (16 bytes), the reset count, the number of keys, the keys in
+    /// the order of their names, SHA-256 (FIPS 180-4) of everything before it.
+    ///
+    /// A key consists of its name, the id of the update (16 bytes, UUID version 7), and 1 for a removed value or 0.
+    /// After a 0 follow the id of the serializer, its version, and the bytes. Numbers have the most significant byte
+    /// first. Lengths and counts have 4 bytes, other numbers 8. Texts and bytes are preceded by their length.
     public func encoded() -> Data {
         var bytes = Self.magic
         bytes.append(Self.version)

@@ -13,8 +13,8 @@ struct PushCommand: AsyncParsableCommand {
         discussion: """
             A repeated push of a folder takes only new and changed files. It also uploads
             files that an earlier run left pending or failed. A file that is deleted from
-            the folder stays on the storage until 'remove'. Files are uploaded from their
-            places. Keep each one unchanged until then, or give --copy.
+            the folder stays on the storage until 'remove'. Each file is uploaded from its
+            place. Do not change one before its upload, or give --copy.
 
             More options: 'uploader help saving', 'filters', 'storages', 'options'.
 
