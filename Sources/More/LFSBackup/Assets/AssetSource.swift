@@ -1,6 +1,6 @@
 public import LFS
 
-/// A source of originals, such as folders (``FolderSource``) or a photo library (``PhotoSource``).
+/// A source of originals, such as folders (``FolderSource``) or a photo library (`PhotoSource`).
 ///
 /// - A walk returns each original once, and each one that it could not examine. It may omit originals that are in no
 ///   included group, or in an excluded one.

@@ -1,5 +1,5 @@
 public import Foundation
-public import LFS
+import LFS
 
 /// Queries for pages of a timeline, which only the database implementation has.
 extension DatabaseStorageService {
