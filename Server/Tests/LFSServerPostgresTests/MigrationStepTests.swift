@@ -1,6 +1,5 @@
 import LFSServerPostgres
 import Logging
-import Synchronization
 import Testing
 
 @testable import LFSSyncServer
@@ -23,29 +22,6 @@ struct StepGate: Sendable, CustomTestStringConvertible {
 
 @Suite("Long steps of a migration on PostgreSQL", .timeLimit(.minutes(10)))
 struct MigrationStepTests {
-    /// A clock whose sleeps end at once and add to its time.
-    private final class HastyClock: Clock {
-        struct Instant: InstantProtocol {
-            var offset: Swift.Duration
-
-            func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
-            func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
-            static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-        }
-
-        private let time = Mutex(Swift.Duration.zero)
-
-        /// The sum of all sleeps.
-        var elapsed: Swift.Duration { time.withLock { $0 } }
-        var now: Instant { Instant(offset: elapsed) }
-        let minimumResolution = Swift.Duration.zero
-
-        func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
-            try Task.checkCancellation()
-            time.withLock { $0 = max($0, deadline.offset) }
-        }
-    }
-
     private static let soup: [String: SyncValue] = ["title": .text("Soup")]
 
     private static func store(
@@ -123,12 +99,12 @@ struct MigrationStepTests {
             let held = try await run.hold(StepGate.index.lock)
             let first = Task { try await Self.start(databases[0], version: .next(.postgres)) }
             try await run.awaitWaiting(for: StepGate.index.statement)
-            let clock = HastyClock()
+            let clock = JumpingClock()
             let second = Task {
                 try await Self.store(databases[1], version: .next(.postgres), clock: clock).migrate()
             }
             var number = 0
-            while clock.elapsed < .seconds(90) {
+            while clock.now.offset < .seconds(90) {
                 try Task.checkCancellation()
                 number += 1
                 try await Self.require(run.server, pushes: "a\(number)")
@@ -176,7 +152,7 @@ struct MigrationStepTests {
         try await Self.run { run, databases in
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in
                 for database in databases {
-                    let store = try Self.store(database, version: .next(.postgres), clock: HastyClock())
+                    let store = try Self.store(database, version: .next(.postgres), clock: JumpingClock())
                     group.addTask { try await store.migrate().count }
                 }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }

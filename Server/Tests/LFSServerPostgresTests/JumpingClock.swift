@@ -1,0 +1,1 @@
+../LFSServerTests/JumpingClock.swift
