@@ -153,13 +153,14 @@ final class DatabaseJournal: TransferJournal {
     private func unchangedUpload(
         _ job: TransferJob, original: OriginalFile, content: TransferJob.Content
     ) throws -> UploadDecision? {
-        let bytes = try keptBytes(of: job, original: original)
-        if let bytes { return .upload(source(of: bytes, content: content)) }
+        if let bytes = keptBytes(of: job, original: original) {
+            return .upload(source(of: bytes, content: content))
+        }
         return try unchanged(original).map { try upload(job, of: $0, content: content) }
     }
 
     /// Returns the bytes that were read when the original was attached, if they are kept and it is unchanged.
-    private func keptBytes(of job: TransferJob, original: OriginalFile) throws -> [UInt8]? {
+    private func keptBytes(of job: TransferJob, original: OriginalFile) -> [UInt8]? {
         guard let bytes = places.staging.originalBytes.take(job.id), bytes.count == job.byteCount else { return nil }
         do { return try original.isUnchanged() ? bytes : nil } catch { return nil }
     }

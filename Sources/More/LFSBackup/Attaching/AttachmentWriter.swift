@@ -50,12 +50,12 @@ struct AttachmentWriter: Sendable {
         var contents = try FileTable.existing(checksums: made.map(\.file.sha256), db)
         return try made.map { made in
             let isKnownContent = !contents.insert(made.file.sha256).inserted
-            return try write(made, known: known, reusesFiles: reusesFiles && isKnownContent, isolated: isolated, db)
+            return try write(made, known: known, mayReuse: reusesFiles && isKnownContent, isolated: isolated, db)
         }
     }
 
     private func write(
-        _ made: MadeAsset, known: KnownAssets, reusesFiles: Bool, isolated: Bool, _ db: Database
+        _ made: MadeAsset, known: KnownAssets, mayReuse: Bool, isolated: Bool, _ db: Database
     ) throws -> Outcome {
         let record = known.records?[made.asset.id]
         var old: FileData?
@@ -77,12 +77,12 @@ struct AttachmentWriter: Sendable {
             old = file
         }
         guard isolated else {
-            return try attach(made, record: record, replacing: old, reusesFiles: reusesFiles, db)
+            return try attach(made, record: record, replacing: old, mayReuse: mayReuse, db)
         }
         var outcome = Outcome.touched
         do {
             try db.inSavepoint {
-                outcome = try attach(made, record: record, replacing: old, reusesFiles: reusesFiles, db)
+                outcome = try attach(made, record: record, replacing: old, mayReuse: mayReuse, db)
                 return .commit
             }
         } catch let error as BackupError where error.code == .refused {
@@ -91,13 +91,13 @@ struct AttachmentWriter: Sendable {
         return outcome
     }
 
-    /// - Parameter reusesFiles: true if an existing file with the same bytes may be used.
+    /// - Parameter mayReuse: true if an existing file with the same bytes may be used.
     private func attach(
-        _ made: MadeAsset, record: BackupHost.Record?, replacing old: FileData?, reusesFiles: Bool, _ db: Database
+        _ made: MadeAsset, record: BackupHost.Record?, replacing old: FileData?, mayReuse: Bool, _ db: Database
     ) throws -> Outcome {
-        var file = reusesFiles ? try lfs.insertOrReuse(made.file, reusesOriginals: true, in: db) : made.file
+        var file = mayReuse ? try lfs.insertOrReuse(made.file, reusesOriginals: true, in: db) : made.file
         // An existing file has the same checksum in its row, but its bytes may be damaged.
-        if !reusesFiles || unsound.contains(file.id) {
+        if !mayReuse || unsound.contains(file.id) {
             file = made.file
             try file.insertRow(db)
         }

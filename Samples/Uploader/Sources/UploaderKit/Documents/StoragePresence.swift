@@ -79,8 +79,8 @@ enum StoragePresence: Equatable {
 
     private func finding(_ location: StorageLocation) -> String? {
         guard case .missing(let count) = self else { return nil }
-        let files = count == 1 ? "The file that was looked for" : "None of the \(count) files that were looked for"
-        let verb = count == 1 ? "is not" : "is"
-        return "\(files) \(verb) on \(location.argument)."
+        return count == 1
+            ? "The file that was looked for is not on \(location.argument)."
+            : "None of the \(count) files that were looked for is on \(location.argument)."
     }
 }
