@@ -19,7 +19,7 @@ func example(folder: URL, picture: URL) async throws {
             table.column("title", .text).notNull()
             table.column("photoId", .text).references("lfs_file")
         }
-        try FileData.deletedWithOwner("recipe", column: "photoId", in: db)
+        try FileData.deletedWithOwner("recipe", column: "photoId", in: db)  // by a trigger, on every deletion
     }
     let database = try DatabasePool(path: folder.appendingPathComponent("recipes.sqlite").path)
     try migrator.migrate(database)

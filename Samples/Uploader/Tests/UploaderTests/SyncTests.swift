@@ -223,6 +223,8 @@ struct SyncTests {
             let pushed = try one.start("push", arguments: "files").wait()
             #expect(pushed.status == 3)
             #expect(pushed.messages.contains("not synced"))
+            #expect(pushed.output.contains("1 uploaded, 0 failed"), "\(pushed)")
+            #expect(pushed.output.hasSuffix("s; the rows were not synced\n"), "\(pushed)")
             #expect(try one.names() == ["a remote"])
             try server.start()
             try one.run("sync")

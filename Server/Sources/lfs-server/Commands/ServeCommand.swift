@@ -20,7 +20,7 @@ import UnixSignals
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serves signed URLs below /lfs and sync below /v1/sync.",
-        usage: "lfs-server serve (--storage <storage> --tokens <file> | --database <file>) [<options>]",
+        usage: "lfs-server serve [--storage <storage>] (--database <file> | --tokens <file>) [<options>]",
         discussion: """
             With --storage, devices use the storage signed+http://HOST:PORT/lfs, or
             signed+https://…, with a token of 'token add'. With --database, devices share

@@ -14,8 +14,9 @@ struct SyncCommand: AsyncParsableCommand {
             the device that made them: other devices list them as files without a path.
 
             LFS_SYNC_TOKEN is the token of this device, which 'lfs-server session add'
-            prints. With --live, changes are exchanged within a second. --verify receives
-            all rows again where they differ from those of the server.
+            prints. Without --sync, the server is the setting account.serverURL. With
+            --live, changes are exchanged within a second. --verify receives all rows again
+            where they differ from those of the server.
 
             More options: 'uploader help options', 'storages'.
 

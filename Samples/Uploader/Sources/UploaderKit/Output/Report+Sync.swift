@@ -85,7 +85,7 @@ extension Report {
 
     /// Reports a failed sync. The rows wait for the next one.
     func syncFailed(_ error: any Error) {
-        refused(1)
+        changeTally { $0.failedSyncs += 1 }
         message("not synced: \(ErrorMessages.of(error)) The next 'uploader sync' sends the pending changes.")
     }
 }

@@ -20,6 +20,8 @@ package struct Tally: Equatable {
     package var notPulled = 0
     /// The failed attempts to save the database on the storage.
     package var failedSaves = 0
+    /// The failed exchanges of rows with the sync server.
+    package var failedSyncs = 0
     /// The ids of the files whose upload was given up.
     package var givenUp: Set<FileID> = []
     /// Files that were skipped because they are unchanged, special or unreadable.
@@ -75,8 +77,8 @@ package struct Tally: Equatable {
     }
 
     package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
-    /// The number of files that were not completed, and of failed attempts to save the database.
-    package var failed: Int { refused + givenUp.count + notUploaded + notPulled + failedSaves }
+    /// The number of files that were not completed, and of failed attempts to save the database and to sync.
+    package var failed: Int { refused + givenUp.count + notUploaded + notPulled + failedSaves + failedSyncs }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
     /// The number of uploaded files once no file is pending.
@@ -97,9 +99,11 @@ package struct Tally: Equatable {
             (skipped - unchanged - unreadable, "skipped", false),
             (unreadable, "could not be read", false),
         ]
+        let verb = purpose == .pulling ? "created" : "recorded"
         let entries: [(Int, String, String)] = [
             (shared, "with the content of another", "with the content of others"),
-            (touched, "touched", "touched"), (folders, "folder", "folders"), (links, "link", "links"),
+            (touched, "touched", "touched"), (folders, "folder \(verb)", "folders \(verb)"),
+            (links, "link \(verb)", "links \(verb)"),
             (gone, "folder or link gone", "folders and links gone"),
             (deletions, "deletion carried out", "deletions carried out"),
             (forgotten, "folder or link forgotten", "folders and links forgotten"),
