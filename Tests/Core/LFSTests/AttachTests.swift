@@ -117,6 +117,38 @@ struct AttachTests {
         }
     }
 
+    @Test("Files that are inserted together are all uploaded")
+    func together() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = (0..<45).map { _ in someBytes() }
+            let files = try await lfs.makeFiles(from: bytes.map { .bytes($0) }).map { try $0.get() }
+            let updates = try await host.database.write { db in
+                try FileData.insertRows(files, db)
+                return try files.compactMap { try FileData.find(db, id: $0.id).updateID }
+            }
+            #expect(updates == updates.sorted() && Set(updates).count == 45)
+            #expect(try await lfs.waitForUploads().failures.isEmpty)
+            let uploaded = try await host.database.read { db in try FileData.all().offloaded().fetchAll(db) }
+            #expect(uploaded.count == 45 && uploaded.allSatisfy { $0.url != nil })
+            #expect(try host.count("lfs_job") == 0)
+            for (file, bytes) in zip(files, bytes) { #expect(storage.bytes(of: try ObjectKey(file.key)) == bytes) }
+        }
+    }
+
+    @Test("Among files that are inserted together, the one without bytes is named", arguments: [0, 20, 44])
+    func missingTogether(_ index: Int) async throws {
+        try await withLFS(expectsLeftovers: true) { host, lfs in
+            let files = try await lfs.makeFiles(from: (0..<45).map { _ in .bytes(someBytes()) }).map { try $0.get() }
+            try await lfs.discard(files[index])
+            let error = await #expect(throws: LFSError.self) {
+                try await host.database.write { db in try FileData.insertRows(files, db) }
+            }
+            #expect(error?.code == .bytesMissing && error?.fileID == files[index].id)
+            #expect(try host.count("lfs_file") == 0)
+        }
+    }
+
     @Test("A row from another device is accepted, and that device uploads it")
     func otherDevice() async throws {
         try await withLFS { host, lfs in

@@ -72,7 +72,25 @@ extension FileData: FetchableRecord, PersistableRecord {
 
     /// Does the same as `insert(_:)`, but faster. See ``FileTable/insert(_:_:)``.
     package func insertRow(_ db: Database) throws {
-        try inserting(db) { try FileTable.insert(row, db) }
+        try inserting(db) { try FileTable.insert([row], db) }
+    }
+
+    /// Inserts many files in a few statements.
+    ///
+    /// - Throws: the error of the first file that cannot be inserted, as `insert(_:)` does. The files before it stay.
+    package static func insertRows(_ files: [FileData], _ db: Database) throws {
+        do {
+            try db.inSavepoint {
+                for file in files {
+                    guard let original = file.original else { continue }
+                    try OriginalTable.save(OriginalRow(file.id, original: original), db)
+                }
+                try FileTable.insert(files.map(\.row), db)
+                return .commit
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            for file in files { try file.insertRow(db) }
+        }
     }
 
     private func inserting(_ db: Database, _ insert: () throws -> Void) throws {

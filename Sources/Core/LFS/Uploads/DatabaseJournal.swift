@@ -257,7 +257,10 @@ final class DatabaseJournal: TransferJournal {
         let now = wallClock().millisecondsSince1970
         return try await runner.write { db in
             var discarded: Set<FileID> = []
-            for outcome in outcomes {
+            var noted = try FileTable.noteUploads(Self.uploads(in: outcomes), db)
+            try JobTable.remove(noted, db)
+            // A file that was uploaded twice is noted once.
+            for outcome in outcomes where !(outcome.isUpload && noted.remove(outcome.job.id) != nil) {
                 let isWanted = try OutcomeRecord(outcome, now: now).save(db)
                 if !isWanted { discarded.insert(outcome.job.id) }
             }
@@ -265,6 +268,15 @@ final class DatabaseJournal: TransferJournal {
             if successes.contains(true) { try StateTable.noteFailing(nil, db) }
             if successes.last == false { try StateTable.noteFailing(now, db) }
             return discarded
+        }
+    }
+
+    /// Returns the files that the storage has accepted, each once.
+    private static func uploads(in outcomes: [TransferOutcome]) -> [FileTable.Uploaded] {
+        var ids: Set<FileID> = []
+        return outcomes.compactMap { outcome in
+            guard case .uploaded(let object) = outcome.result, ids.insert(outcome.job.id).inserted else { return nil }
+            return (outcome.job.id, object.url, FileRow.Proof(object.proof))
         }
     }
 
@@ -280,7 +292,8 @@ final class DatabaseJournal: TransferJournal {
     }
 }
 
-/// The outcome of one upload, to be written into its rows if they still wait for it.
+/// The outcome of one upload, to be written into its rows if they still wait for it. The usual one, a `local` file that
+/// the storage has accepted, is written before.
 private struct OutcomeRecord {
     private let outcome: TransferOutcome
     private let now: Int64
@@ -304,7 +317,7 @@ private struct OutcomeRecord {
         case .waiting: break
         case .failed(let error):
             try JobTable.fail(attempt, code: error.code.rawValue, message: error.message, db)
-        case .skipped(.madeElsewhere): try JobTable.remove(id, db)
+        case .skipped(.madeElsewhere): try JobTable.remove([id], db)
         case .skipped(.notPending): try JobTable.removeWithoutFile(id, db)
         case .givenBack: break
         }
@@ -312,15 +325,11 @@ private struct OutcomeRecord {
     }
 
     private func saveUpload(_ object: RemoteObject, _ db: Database) throws -> Bool {
-        let (id, proof) = (outcome.job.id, FileRow.Proof(object.proof))
-        if try FileTable.noteUpload(id, url: object.url, proof: proof, db) {
-            try JobTable.remove(id, db)
-            return true
-        }
+        let id = outcome.job.id
         if try FileTable.contains(id, db) {
             // The row was already `remote`. Its object was missing or wrong and has been uploaded again.
             if try JobTable.finish(id, replacedObject: outcome.job.replacesObject, now: now, db) {
-                try FileTable.noteUploadAgain(id, url: object.url, proof: proof, db)
+                try FileTable.noteUploadAgain(id, url: object.url, proof: FileRow.Proof(object.proof), db)
             }
             return true
         }
@@ -342,6 +351,13 @@ extension FileRow.Proof {
 }
 
 extension TransferOutcome {
+    fileprivate var isUpload: Bool {
+        switch result {
+        case .uploaded: true
+        case .retry, .waiting, .failed, .skipped, .givenBack: false
+        }
+    }
+
     /// True if the storage has accepted the file. Nil if the storage was not asked, or not to the end.
     fileprivate var isSuccess: Bool? {
         switch result {

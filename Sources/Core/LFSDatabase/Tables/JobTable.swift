@@ -269,8 +269,11 @@ package enum JobTable {
         if db.changesCount == 0 { try TombstoneTable.save(checkpoint: checkpoint, of: id, db) }
     }
 
-    package static func remove(_ id: FileID, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM lfs_job WHERE fileID = ?").execute(arguments: [id])
+    package static func remove(_ ids: some Collection<FileID>, _ db: Database) throws {
+        for group in Array(ids).statementGroups() {
+            let sql = "DELETE FROM lfs_job WHERE fileID IN (\(databaseQuestionMarks(count: group.count)))"
+            try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(group))
+        }
     }
 
     /// Removes the job of an upload that has ended, for a file that was already on the storage. If a reader has
@@ -283,7 +286,7 @@ package enum JobTable {
         let sql = "SELECT state = 'queued' FROM lfs_job WHERE fileID = ? AND replacesObject > ?"
         let isQueued = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [id, replacedObject])
         if isQueued == false { return false }
-        try remove(id, db)
+        try remove([id], db)
         guard isQueued == true else { return true }
         // A new job, because only an insert makes the pool read the queue again.
         try queue(id, now: now, db)

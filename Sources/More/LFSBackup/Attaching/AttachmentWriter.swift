@@ -48,41 +48,54 @@ struct AttachmentWriter: Sendable {
     func write(_ made: [MadeAsset], isolated: Bool, _ db: Database) throws -> [Outcome] {
         let known = try KnownAssets(made.map(\.asset), host: host, db)
         var contents = try FileTable.existing(checksums: made.map(\.file.sha256), db)
-        return try made.map { made in
+        let steps = made.map { made in
             let isKnownContent = !contents.insert(made.file.sha256).inserted
-            return try write(made, known: known, mayReuse: reusesFiles && isKnownContent, isolated: isolated, db)
+            return step(made, known: known, mayReuse: reusesFiles && isKnownContent)
+        }
+        if !isolated { try FileData.insertRows(zip(made, steps).filter { $1.insertsFile }.map(\.0.file), db) }
+        return try zip(made, steps).map { made, step in
+            let record = known.records?[made.asset.id]
+            return isolated
+                ? try writeIsolated(made, step: step, record: record, db)
+                : try write(made, step: step, isInserted: true, record: record, db)
         }
     }
 
-    private func write(
-        _ made: MadeAsset, known: KnownAssets, mayReuse: Bool, isolated: Bool, _ db: Database
-    ) throws -> Outcome {
-        let record = known.records?[made.asset.id]
-        var old: FileData?
+    /// The action for one original.
+    private enum Step {
+        case none(reason: String)
+        case decline(FileData.ID?)
+        case touch(FileData)
+        /// `mayReuse` is true if an existing file with the same bytes may be used.
+        case attach(replacing: FileData?, mayReuse: Bool)
+
+        /// True for a file that is inserted whatever the database contains.
+        var insertsFile: Bool {
+            if case .attach(_, mayReuse: false) = self { true } else { false }
+        }
+    }
+
+    private func step(_ made: MadeAsset, known: KnownAssets, mayReuse: Bool) -> Step {
         switch known.finding(made.asset) {
-        case .unusable(let reason): return .failed(reason)
-        case .new: break
+        case .unusable(let reason): return .none(reason: reason)
+        case .new: return .attach(replacing: nil, mayReuse: mayReuse)
         case .declined(let row):
             // Different bytes were never deleted. A backup without them would lose them.
-            if !sendsDeclined, row.sha256 == made.file.sha256, row.byteCount == made.file.byteCount {
-                try save(made, fileID: row.fileID, state: .declined, db)
-                return .declined
-            }
+            let isSame = row.sha256 == made.file.sha256 && row.byteCount == made.file.byteCount
+            return !sendsDeclined && isSame ? .decline(row.fileID) : .attach(replacing: nil, mayReuse: mayReuse)
         case .attached(_, let file, _):
-            if hasSameBytes(file, other: made.file), !unsound.contains(file.id) {
-                try save(made, fileID: file.id, state: .attached, db)
-                try host.touch?(made.asset, made.stamp, file, db)
-                return .touched
-            }
-            old = file
+            let isSame = file.sha256 == made.file.sha256 && file.byteCount == made.file.byteCount
+            return isSame && !unsound.contains(file.id) ? .touch(file) : .attach(replacing: file, mayReuse: mayReuse)
         }
-        guard isolated else {
-            return try attach(made, record: record, replacing: old, mayReuse: mayReuse, db)
-        }
+    }
+
+    private func writeIsolated(
+        _ made: MadeAsset, step: Step, record: BackupHost.Record?, _ db: Database
+    ) throws -> Outcome {
         var outcome = Outcome.touched
         do {
             try db.inSavepoint {
-                outcome = try attach(made, record: record, replacing: old, mayReuse: mayReuse, db)
+                outcome = try write(made, step: step, isInserted: false, record: record, db)
                 return .commit
             }
         } catch let error as BackupError where error.code == .refused {
@@ -91,16 +104,38 @@ struct AttachmentWriter: Sendable {
         return outcome
     }
 
-    /// - Parameter mayReuse: true if an existing file with the same bytes may be used.
-    private func attach(
-        _ made: MadeAsset, record: BackupHost.Record?, replacing old: FileData?, mayReuse: Bool, _ db: Database
+    /// - Parameter isInserted: true if the file of a step that inserts one was inserted before.
+    private func write(
+        _ made: MadeAsset, step: Step, isInserted: Bool, record: BackupHost.Record?, _ db: Database
     ) throws -> Outcome {
-        var file = mayReuse ? try lfs.insertOrReuse(made.file, reusesOriginals: true, in: db) : made.file
-        // An existing file has the same checksum in its row, but its bytes may be damaged.
-        if !mayReuse || unsound.contains(file.id) {
-            file = made.file
-            try file.insertRow(db)
+        switch step {
+        case .none(let reason): return .failed(reason)
+        case .decline(let fileID):
+            try save(made, fileID: fileID, state: .declined, db)
+            return .declined
+        case .touch(let file):
+            try save(made, fileID: file.id, state: .attached, db)
+            try host.touch?(made.asset, made.stamp, file, db)
+            return .touched
+        case .attach(let old, let mayReuse):
+            let file = try mayReuse ? sharedFile(made.file, db) : made.file
+            if !mayReuse, !isInserted { try file.insertRow(db) }
+            return try attach(made, as: file, record: record, replacing: old, db)
         }
+    }
+
+    /// Returns an existing file with the same bytes, or inserts the given one.
+    private func sharedFile(_ made: FileData, _ db: Database) throws -> FileData {
+        let file = try lfs.insertOrReuse(made, reusesOriginals: true, in: db)
+        // The row of an existing file has the checksum, but its bytes may be damaged.
+        guard unsound.contains(file.id) else { return file }
+        try made.insertRow(db)
+        return made
+    }
+
+    private func attach(
+        _ made: MadeAsset, as file: FileData, record: BackupHost.Record?, replacing old: FileData?, _ db: Database
+    ) throws -> Outcome {
         let isShared = file.id != made.file.id
         if !isShared, delay > .zero { try JobTable.begin(file.id, notBefore: now + delay.milliseconds, db) }
         try save(made, fileID: file.id, state: .attached, db)
@@ -110,10 +145,6 @@ struct AttachmentWriter: Sendable {
                 asset: made.asset, stamp: made.stamp, file: file, record: record, replaced: old,
                 replacedIsLost: isLost), db)
         return .attached(file, isShared: isShared)
-    }
-
-    private func hasSameBytes(_ file: FileData, other: FileData) -> Bool {
-        file.sha256 == other.sha256 && file.byteCount == other.byteCount
     }
 
     private func save(_ made: MadeAsset, fileID: FileData.ID?, state: SourceRow.State, _ db: Database) throws {

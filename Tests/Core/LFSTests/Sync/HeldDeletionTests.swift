@@ -156,7 +156,7 @@ struct HeldDeletionTests {
             if kind == "damaged" || kind == "foreign" {
                 try JobTable.noteDamage(of: id, "other bytes", now: 0, db)
             }
-            if kind == "lost" { try JobTable.remove(id, db) }
+            if kind == "lost" { try JobTable.remove([id], db) }
         }
         return try await rows(host, id: id)
     }
