@@ -48,6 +48,28 @@ struct IngestBatchTests {
         }
     }
 
+    @Test("A file that is larger than any row can say fails alone", .enabled(if: access("/dev/shm", W_OK) == 0))
+    func tooLarge() async throws {
+        try await withArea { area, _ in
+            // Not every file system has sparse files of this size.
+            let path = "/dev/shm/lfs-test-\(UUID())"
+            let number = open(path, O_CREAT | O_RDWR, 0o600)
+            let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
+            defer { unlink(path) }
+            try #require(ftruncate(number, .max) == 0)
+            let good = IngestRequest(.bytes([1]), as: FileID.make())
+            let large: [IngestSource] = [
+                .copying(path: path), .original(OriginalSource(path: Array(path.utf8))), .handle(handle),
+            ]
+            let results = try await area.ingest(all: [good] + large.map { IngestRequest($0, as: FileID.make()) })
+            let codes = results.map { result in
+                if case .failure(let error) = result { error.code } else { nil as FileError.Code? }
+            }
+            #expect(codes == [nil, .sourceFailed, .sourceFailed, .sourceFailed])
+            #expect(try names(in: area.url) == [good.id.text])
+        }
+    }
+
     @Test("A batch that fails to write leaves nothing and puts moved files back")
     func placeFails() async throws {
         try await withArea { area, folder in

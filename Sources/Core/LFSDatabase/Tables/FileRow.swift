@@ -63,7 +63,7 @@ package struct FileRow: Hashable, Sendable, FetchableRecord {
     }
 
     /// The valid sizes, up to a pebibyte, so that the sum of many fits into 64 bits.
-    package static let byteCounts: ClosedRange<Int64> = 0...(1 << 50)
+    package static let byteCounts: ClosedRange<Int64> = 0...FileSize.max
     /// The valid dates: from the year 0 to the end of the year 9999, like SQLite's own functions.
     static let dates =
         Date(timeIntervalSince1970: -62_167_219_200)...Date(timeIntervalSince1970: 253_402_300_799)

@@ -141,6 +141,7 @@ struct Ingest: Sendable {
         let number = handle.fileDescriptor
         let before = BorrowedDescriptor.status(number)
         let mayBlock = before?.isRegularFile != true
+        if let before, !mayBlock, limit == nil { try SourceFile.requireSize(before, of: "The file behind the handle") }
         if !mayBlock, SparseFile.isSparse(number) { writer.leaveHoles() }
         var left = limit ?? .max
         try drain(writer, flag: flag) { buffer in

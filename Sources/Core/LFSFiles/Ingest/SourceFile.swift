@@ -5,7 +5,8 @@ struct SourceFile {
     let file: Descriptor
     let before: FileStatus
 
-    /// - Throws: ``FileError/Code/notAFile`` for a folder, a pipe or a device.
+    /// - Throws: ``FileError/Code/notAFile`` for a folder, a pipe or a device, and ``FileError/Code/sourceFailed`` for a
+    ///   file that is too large.
     init(_ file: Descriptor) throws {
         self.file = file
         do {
@@ -16,6 +17,14 @@ struct SourceFile {
         guard before.isRegularFile else {
             throw FileError(.notAFile, message: "\(file.path) is not a regular file.", path: file.path)
         }
+        try Self.requireSize(before, of: file.path)
+    }
+
+    /// A sparse file can have any size, and takes no space.
+    static func requireSize(_ status: FileStatus, of what: String) throws(FileError) {
+        guard status.byteCount > FileSize.max else { return }
+        throw FileError(
+            .sourceFailed, message: "\(what) is larger than 1 PiB, the largest size of a file.", path: what)
     }
 
     /// Calls `body` with each chunk of the content, in order.
