@@ -233,6 +233,25 @@ struct FollowTests {
         }
     }
 
+    @Test("A file that failed is in a full walk later, although it has not changed")
+    func failedUnchanged() async throws {
+        try await following(prepare: Self.notEmpty) { app in
+            let name = AssetName(app.folder.path + "/there")
+            var walk = try FolderSource([BackupGroup(name.description, mode: .include)]).makeWalk()
+            guard case .asset(let asset)? = walk.next() else { throw CocoaError(.fileNoSuchFile) }
+            #expect(try await app.follower.putBack(name, seen: asset.stamp) == false)
+            async let next = app.follower.next()
+            await app.clock.waitForSleepers()
+            app.clock.advance(by: FollowOptions.usualRescan)
+            // Without the walk, only this file arrives.
+            try app.write("new")
+            async let _: Void = app.clock.runFreely()
+            let batch = try await next
+            #expect(batch.count == nil)
+            #expect(try app.files(batch).contains("there"))
+        }
+    }
+
     @Test("Everything is walked again after the rescan interval")
     func rescan() async throws {
         try await following(rescan: .seconds(60)) { app in

@@ -5,8 +5,8 @@ struct SourceFile {
     let file: Descriptor
     let before: FileStatus
 
-    /// - Throws: ``FileError/Code/notAFile`` for a folder, a pipe or a device, and ``FileError/Code/sourceFailed`` for a
-    ///   file that is too large.
+    /// - Throws: ``FileError/Code/notAFile`` for a folder, a pipe or a device.
+    ///   ``FileError/Code/sourceFailed`` for a file that is too large.
     init(_ file: Descriptor) throws {
         self.file = file
         do {

@@ -40,6 +40,8 @@ public final class FolderFollower: Sendable {
         var lastRootCheck: Duration?
         /// Selected folders that are empty, such as mount points. The system does not report a mount.
         var emptyRoots: Set<AssetName> = []
+        /// True if a file has failed since the last full walk. The reason may pass, and no system reports that.
+        var hasFailures = false
         /// The time when events were lost.
         var lostAt: Duration?
         var lastWalk: Duration?
@@ -108,14 +110,22 @@ public final class FolderFollower: Sendable {
 
     /// Queues a file for a later batch, because it changed while it was read.
     ///
-    /// - Returns: false if it has not changed since it was in a batch, so that it would fail again.
+    /// - Returns: false if it has not changed since it was in a batch, so that it would fail again now. The next full
+    ///   walk returns it. See ``noteFailures()``.
     @discardableResult
     public func putBack(_ name: AssetName, seen stamp: AssetVersion?) async throws -> Bool {
         let now = try await BlockingPool.shared.run { _ in Self.look(name) }
-        guard let now, now.stamp != stamp?.text else { return false }
+        guard let now, now.stamp != stamp?.text else {
+            if now != nil { noteFailures() }
+            return false
+        }
         note([(name, now.stamp)])
         return true
     }
+
+    /// Records that files of a batch have failed. They are in the next full walk, which begins after
+    /// ``FollowOptions/usualRescan`` at the latest.
+    public func noteFailures() { state.withLock { $0.hasFailures = true } }
 
     // MARK: Full walks
 
@@ -144,6 +154,7 @@ public final class FolderFollower: Sendable {
             state.lastWalk = now
             state.gone = Set(roots).subtracting(there)
             state.emptyRoots = Set(emptyRoots)
+            state.hasFailures = false
             state.identities = identities
             state.lastRootCheck = now
             state.isWalking = true
@@ -183,7 +194,8 @@ public final class FolderFollower: Sendable {
         // A burst of changes has ended by then.
         if let lostAt = state.lostAt { times.append(lostAt + options.settle) }
         if let lastWalk = state.lastWalk {
-            let isIncomplete = state.shortage != nil || !state.gone.isEmpty || !state.emptyRoots.isEmpty
+            let isIncomplete =
+                state.shortage != nil || !state.gone.isEmpty || !state.emptyRoots.isEmpty || state.hasFailures
             let interval = options.rescan ?? (isIncomplete ? FollowOptions.usualRescan : nil)
             if let interval { times.append(lastWalk + interval) }
         }

@@ -17,8 +17,8 @@ struct WatchOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How often --watch walks all folders. By default 15m if not all can be watched, otherwise never.",
-            valueName: "time", visibility: .detail), transform: TimeSpan.parse)
+            "How often --watch walks all folders. By default 15m while not all can be watched or a file has failed, "
+                + "otherwise never.", valueName: "time", visibility: .detail), transform: TimeSpan.parse)
     var rescan: TimeSpan?
 
     func validate() throws {

@@ -53,6 +53,7 @@ struct Watcher: Sendable {
             }
             if isFirst {
                 guard follower.hasRoots else { return }
+                if run.report.tally.hasFailures { follower.noteFailures() }
                 run.report.watches(follower.folderCount)
             }
             attached.yield()
