@@ -75,8 +75,10 @@ public struct RemoteStorageTransport: CompanionTransport {
         let own = FileID(text: query.device)
         if let own, let reading = try await ownReading(own, query: query) { try await take(reading) }
         var (request, count) = (ListRequest(prefix: prefix + "/"), 0)
+        var watch = ListingWatch()
         repeat {
             let page = try await storage.list(request)
+            try watch.check(page.objects.map(\.key.rawValue), next: page.next)
             for object in page.objects {
                 guard let device = device(of: object.key), device != own else { continue }
                 count += 1

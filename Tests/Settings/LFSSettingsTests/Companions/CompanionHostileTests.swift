@@ -196,6 +196,18 @@ struct CompanionHostileTests {
         }
     }
 
+    @Test("A listing that returns the same page forever ends with an error")
+    func circle() async throws {
+        try await withTemporaryFolder { folder in
+            let storage = CirclingStorage(base: try DirectoryStorage(at: folder))
+            let transport = try RemoteStorageTransport(storage, prefix: "settings")
+            let error = await #expect(throws: StorageError.self) {
+                try await transport.states(for: CompanionQuery(device: "none")) { _ in }
+            }
+            #expect(error?.code == .serverError)
+        }
+    }
+
     // MARK: Values
 
     @Test("A refused value does not stop the other values of its device")
@@ -349,4 +361,10 @@ private final class CountingStorage: StorageWrapper {
                 try sink.write(bytes)
             })
     }
+}
+
+/// A storage whose listing never ends.
+private struct CirclingStorage: StorageWrapper {
+    let base: any RemoteStorage
+    func list(_ request: ListRequest) async throws -> ListPage { ListPage(objects: [], next: "same") }
 }
