@@ -119,6 +119,51 @@ struct RotationTests {
         }
     }
 
+    @Test("A rotation while another process forgets retired keys keeps the key of the files")
+    func concurrent() async throws {
+        try await withPlace { place in
+            let key: StorageKey<String> = Store.encryptedFile.key("key")
+            let storage = try await place.open { key }
+            try await storage.set("value", for: key)
+            // The other process has checked the files, and waits for the lock of the database.
+            let (waits, isWaiting) = AsyncStream.makeStream(of: Void.self)
+            let (release, isRotated) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let other = try place.otherDatabase(
+                busyMode: .callback { _ in
+                    isWaiting.yield()
+                    isRotated.wait()
+                    isRotated.signal()
+                    return true
+                })
+            let router = try await StorageRouter.open(
+                other, catalogs: [StorageCatalog("app") { key }], options: place.options)
+            let (locks, isLocked) = AsyncStream.makeStream(of: Void.self)
+            place.database.asyncWriteWithoutTransaction { db in
+                try? db.inTransaction(.immediate) {
+                    isLocked.yield()
+                    release.wait()
+                    return .rollback
+                }
+            }
+            _ = await locks.first { _ in true }
+            let removal = Task { try await router.forgetRetiredKeys() }
+            _ = await waits.first { _ in true }
+            let rotation = Task { try await storage.rotateKeys() }
+            release.signal()
+            let count = ValueObservation.tracking { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_setting_key")
+            }
+            for try await number in count.values(in: place.database) where number == 2 { break }
+            isRotated.signal()
+            // It looks again. The rotation may have encrypted the file again by then.
+            do { _ = try await removal.value } catch let error as SettingsError { #expect(error.code == .keyInUse) }
+            try await rotation.value
+            // The first router still has the key in memory.
+            #expect(try await place.open { key }.get(key) == "value")
+            try other.close()
+        }
+    }
+
     @Test(
         "After a kill at any step of a rotation every value opens",
         arguments: ["encrypted", "encryptedFile"])

@@ -41,11 +41,13 @@ struct Place: Sendable {
     }
 
     /// Returns another connection to the same database, like that of another process.
-    func otherDatabase() throws -> DatabasePool { try Self.database(in: folder) }
+    func otherDatabase(busyMode: Database.BusyMode = .timeout(600)) throws -> DatabasePool {
+        try Self.database(in: folder, busyMode: busyMode)
+    }
 
-    static func database(in folder: URL) throws -> DatabasePool {
+    static func database(in folder: URL, busyMode: Database.BusyMode = .timeout(600)) throws -> DatabasePool {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(600)
+        configuration.busyMode = busyMode
         let database = try DatabasePool(path: folder.child("app.sqlite").path, configuration: configuration)
         var migrator = DatabaseMigrator()
         migrator.registerLFSSettingsMigrations()

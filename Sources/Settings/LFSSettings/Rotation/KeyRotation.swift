@@ -90,6 +90,14 @@ struct KeyRotation: Sendable {
     /// - Returns: the number of deleted keys.
     /// - Throws: ``SettingsError/Code/keyInUse`` while an envelope names one.
     func forgetRetired() async throws -> Int {
+        while true {
+            if let count = try await forgetUnlessRotated() { return count }
+        }
+    }
+
+    /// Deletes the retired keys. Returns nil if a key was retired or a folder was added after the check of the files.
+    private func forgetUnlessRotated() async throws -> Int? {
+        let folders = try await access.runner.read(FolderTable.all)
         // Writers of files fetch the keys while they hold the folder's lock.
         let stores = try await access.stores.usedFileStores()
         return try await withLocks(try await distinct(stores)[...]) {
@@ -98,7 +106,9 @@ struct KeyRotation: Sendable {
                 for name in try await store.names() { try await requireCurrent(name, store: store, keys: keys) }
             }
             return try await access.runner.writeDurably { db in
-                try self.requireCurrent(try self.ring.keys(db), db)
+                let current = try self.ring.keys(db)
+                guard current.current?.id == keys.current?.id, try FolderTable.all(db) == folders else { return nil }
+                try self.requireCurrent(current, db)
                 return try SettingKeyTable.removeRetired(db)
             }
         }
