@@ -241,6 +241,33 @@ struct PullPlaceTests {
         }
     }
 
+    @Test("Long names in equally named folders are shortened at their beginning", arguments: ["a", "\u{6F22}"])
+    func longNames(letter: String) throws {
+        try withFolder { folder in
+            let name = String(repeating: letter, count: 240 / letter.utf8.count)
+            let make = """
+                mkdir -p x/notes y/notes; echo 1 > x/notes/\(name).txt; echo 2 > y/notes/\(name).txt
+                ln -s 1 x/notes/\(name).lnk; ln -s 2 y/notes/\(name).lnk
+                """
+            #expect(try shell(make, in: folder))
+            #expect(try run("push", arguments: ["x/notes", "y/notes"], in: folder).status == 0)
+            let pull = ["--all", "--output", "out", "--json"]
+            let pulled = try run("pull", arguments: pull, in: folder)
+            #expect(pulled.status == 0 && pulled.summary?["pulled"] as? Int == 2, "\(pulled.messages)")
+            let out = folder.appendingPathComponent("out/notes")
+            let names = try FileManager.default.contentsOfDirectory(atPath: out.path)
+            #expect(names.count == 4 && names.allSatisfy { $0.utf8.count <= 255 }, "\(names)")
+            let files = names.filter { $0.hasSuffix("\(letter).txt") }
+            let contents = try files.map { try String(contentsOf: out.appendingPathComponent($0), encoding: .utf8) }
+            #expect(contents.sorted() == ["1\n", "2\n"])
+            #expect(names.filter { $0.hasSuffix("\(letter).lnk") }.count == 2, "\(names)")
+            // Without a character that was cut in half, the name is valid UTF-8.
+            #expect(!names.contains { $0.contains("\u{FFFD}") }, "\(names)")
+            let again = try run("pull", arguments: pull, in: folder)
+            #expect(again.status == 0 && again.summary?["unchanged"] as? Int == 2, "\(again.messages)")
+        }
+    }
+
     @Test("A file that replaced a folder gets its id in the name next to that folder")
     func fileInPlaceOfFolder() throws {
         try withFolder { folder in

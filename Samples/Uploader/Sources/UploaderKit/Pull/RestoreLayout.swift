@@ -132,8 +132,22 @@ struct RestoreLayout: Sendable {
             base = all.prefix(depth).reduce(base) { $0.appending($1) }
             names = Array(all.dropFirst(depth))
         }
-        if !prefix.isEmpty, let last = names.popLast() { names.append(Array(prefix.utf8) + last) }
+        if !prefix.isEmpty, let last = names.popLast() { names.append(Self.name(last, prefix: prefix)) }
         return try RestorePlace(base: base, names: names)
+    }
+
+    /// The number of bytes in the longest name that most file systems accept.
+    private static let longestName = 255
+
+    /// Returns a name with a prefix. If both are too long for one name, the beginning of the name is left out. Its end
+    /// has the extension, and the prefix is already unique.
+    private static func name(_ name: [UInt8], prefix: String) -> [UInt8] {
+        let excess = prefix.utf8.count + name.count - longestName
+        guard excess > 0 else { return Array(prefix.utf8) + name }
+        let end = name.dropFirst(excess)
+        // No character is cut in half: in UTF-8, up to three continuation bytes follow the first byte of one.
+        let rest = end.prefix(3).prefix { $0 & 0xC0 == 0x80 }
+        return Array(prefix.utf8) + end.dropFirst(rest.count)
     }
 
     // MARK: Pushed folders
