@@ -180,7 +180,8 @@ struct UploadRun: Sendable {
             ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
             damaged: damaged, lost: lost, sync: client,
             saver: DatabaseSaver(
-                database: database, storage: opened.storage, store: path + ".lfs", reminds: report.showsReminders
+                database: database, storage: opened.storage, location: opened.location.description,
+                store: path + ".lfs", reminds: report.showsReminders
             ) { report.worked() },
             isOnFolder: opened.given.argument.localPath != nil, path: path, isFirst: file.isNew,
             stagingFolder: transfer.persistenceLocation, purpose: purpose,

@@ -113,6 +113,44 @@ struct ChangedStorageTests {
         }
     }
 
+    @Test("A copy of the database on the previous storage does not count for the new one")
+    func savedOnPrevious() throws {
+        try withPushed { folder in
+            #expect(try uploader("push", "--save-database", "files", in: folder).status == 0)
+            let words = "the database was saved there"
+            #expect(try uploader("status", in: folder).output.contains(words))
+            let change = ["--to", "dir:other", "--change-storage", "--no-save-database", "files"]
+            let push = try UploaderProcess(["push", "--database", "a.sqlite"] + change, in: folder).wait()
+            #expect(push.status == 3, "\(push.messages)")
+            let status = try uploader("status", in: folder)
+            #expect(status.output.contains("on dir:") && !status.output.contains(words), "\(status.output)")
+        }
+    }
+
+    @Test("A copy that ends after a change of the storage does not count for the new one")
+    func savedLate() throws {
+        try withPushed { folder in
+            #expect(try system("cp", "-a", folder.path + "/first/.", folder.path + "/other"))
+            let database = folder.appendingPathComponent("a.sqlite")
+            // The trigger stands for another process that changes the storage after the copy was started.
+            try TestDatabase.execute(
+                """
+                CREATE TRIGGER other AFTER UPDATE OF startedCopy ON uploader_storage WHEN NEW.startedCopy IS NOT NULL
+                BEGIN UPDATE uploader_storage SET location = replace(location, '/first', '/other'); END
+                """, in: database)
+            let save = ["push", "--database", "a.sqlite", "--to", "dir:first", "--save-database", "files"]
+            let first = try UploaderProcess(save, in: folder).wait()
+            #expect(first.status == 0, "\(first.messages)")
+            try TestDatabase.execute("DROP TRIGGER other", in: database)
+            #expect(try TestDatabase.count("uploader_storage WHERE location LIKE '%/other'", in: database) == 1)
+            #expect(try !uploader("status", in: folder).output.contains("the database was saved there"))
+            let next = try uploader("push", "--to", "dir:other", "files", in: folder)
+            #expect(next.status == 0, "\(next.messages)")
+            let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path + "/other")
+            #expect(paths.filter { $0.hasSuffix(".gz") }.count == 1)
+        }
+    }
+
     @Test("A local verification does not access the storage")
     func localOnly() throws {
         try withPushed { folder in

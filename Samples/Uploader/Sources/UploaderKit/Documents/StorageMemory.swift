@@ -56,7 +56,9 @@ enum StorageMemory {
         let sql = """
             INSERT INTO \(DocumentSchema.ownTable) (id, location) VALUES (1, ?1)
             ON CONFLICT (id) DO UPDATE SET
-                savedState = CASE WHEN location = excluded.location THEN savedState END, location = excluded.location
+                savedState = CASE WHEN location = excluded.location THEN savedState END,
+                savedAt = CASE WHEN location = excluded.location THEN savedAt END,
+                location = excluded.location
             """
         try db.execute(sql: sql, arguments: [location.description])
         guard try DocumentSchema.has("argument", db) else { return }

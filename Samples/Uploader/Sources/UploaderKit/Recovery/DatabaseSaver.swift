@@ -7,6 +7,8 @@ import LFSStorage
 struct DatabaseSaver: Sendable {
     let database: any DatabaseWriter
     let storage: any RemoteStorage
+    /// The location of the storage, as the table records it.
+    let location: String
     /// The path of the local store.
     let store: String
     /// True if the output of the run has room for a reminder to save the database.
@@ -83,15 +85,16 @@ struct DatabaseSaver: Sendable {
             return try CopySeries.begin(stored, at: Date(), db)
         }
         let byteCount = try await save(id, in: series, seal: seal)
-        // A concurrent run may have saved a newer or an older state. In that case, the next run saves again.
         try await database.write { db in
-            try series.end(db)
+            // A concurrent run may have saved a newer or an older state. In that case, the next run saves again. It may
+            // also have changed the storage, which then has no copy yet.
             try db.execute(
                 sql: """
                     UPDATE \(DocumentSchema.ownTable)
-                    SET savedState = CASE WHEN savedState IS ?1 THEN ?2 END, savedAt = ?3
+                    SET savedState = CASE WHEN savedState IS ?1 THEN ?2 END, savedAt = ?3 WHERE location = ?4
                     """,
-                arguments: [memory.savedState, state, Date().timeIntervalSince1970])
+                arguments: [memory.savedState, state, Date().timeIntervalSince1970, location])
+            if db.changesCount > 0 { try series.end(db) }
         }
         let saved = Saved(
             databaseID: id, byteCount: byteCount, other: series.other?.date,
