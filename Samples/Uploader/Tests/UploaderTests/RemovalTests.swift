@@ -106,6 +106,31 @@ struct RemovalTests {
         }
     }
 
+    @Test(
+        "A removal warns unless the storage has an up-to-date copy of the database",
+        arguments: ["log-out", "full-reset"], [false, true])
+    func saved(_ command: String, isOutdated: Bool) throws {
+        try withFolder { folder in
+            try push(folder)
+            let words = ["push", "--copy", "--database", "a.sqlite"]
+            let saved = try UploaderProcess(words + ["--save-database", "files"], in: folder).wait()
+            #expect(saved.status == 0, "\(saved.messages)")
+            if isOutdated {
+                try Data("later".utf8).write(to: folder.appendingPathComponent("files/later"))
+                let later = try UploaderProcess(words + ["--no-save-database", "files"], in: folder).wait()
+                #expect(later.status == 0, "\(later.messages)")
+            }
+            let terminal = #"script -qec "'$0' $*" /dev/null"#
+            let result = try UploaderProcess(
+                ["settings", command, "--database", "a.sqlite"], in: folder,
+                through: ["/bin/sh", "-c", "printf 'n\\n' | \(terminal)"]
+            ).wait()
+            #expect(result.output.contains("Continue? [y/N]"), "\(result.output)")
+            #expect(result.output.contains("Only this database knows") == isOutdated, "\(result.output)")
+            #expect(result.output.contains("the last copy of it lacks later changes.") == isOutdated)
+        }
+    }
+
     @Test("Files that are not on the storage are removed only with --lose-files")
     func lost() throws {
         try withFolder { folder in

@@ -118,14 +118,7 @@ extension DatabaseOptions {
                     throw UploaderError("\(words) would be lost. Run 'resume' first, or add --lose-files.")
                 }
                 let loss = lost == 0 ? "" : ", also \(words)"
-                // With a sync server, the server has the names as well.
-                let isOnlyRecord = try await database.read { db in
-                    try DocumentTable.count(db) > 0 && SyncReport.fetch(db) == nil
-                        && DatabaseSaver.Memory.fetch(db).savedAt == nil
-                }
-                let warning =
-                    isOnlyRecord
-                    ? " Only this database knows which object is which file, and no copy of it was ever saved." : ""
+                let warning = try await database.read { db in try Self.warning(db) }
                 try answer.require(
                     "\(removed) of \(file.path) are removed from this device\(loss).\(warning) Continue?")
                 try await lfs.reset(.loseFilesThatAreNotUploaded(lost)) { db in
@@ -143,5 +136,16 @@ extension DatabaseOptions {
             try DocumentDatabase.close(database)
             try result.get()
         }
+    }
+
+    /// Returns a warning if only this database knows the names of its files, otherwise an empty text.
+    private static func warning(_ db: Database) throws -> String {
+        // With a sync server, the server has the names as well.
+        guard try DocumentTable.count(db) > 0, try SyncReport.fetch(db) == nil, try !DatabaseSaver.isSaved(db) else {
+            return ""
+        }
+        let hasCopy = try DatabaseSaver.Memory.fetch(db).savedAt != nil
+        let copy = hasCopy ? "the last copy of it lacks later changes" : "no copy of it is on its storage"
+        return " Only this database knows which object is which file, and \(copy)."
     }
 }

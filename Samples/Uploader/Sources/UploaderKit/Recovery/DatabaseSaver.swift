@@ -148,6 +148,12 @@ struct DatabaseSaver: Sendable {
         return try folder.byteCount(of: packed)
     }
 
+    /// Returns true if the last copy on the storage has everything that a recovery needs.
+    static func isSaved(_ db: Database) throws -> Bool {
+        let memory = try Memory.fetch(db)
+        return try memory.savedAt != nil && memory.savedState == state(db)
+    }
+
     /// Returns a text that changes with every file that is added, uploaded, replaced or removed.
     private static func state(_ db: Database) throws -> String {
         try String.fetchOne(
