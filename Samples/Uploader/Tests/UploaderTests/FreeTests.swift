@@ -165,6 +165,24 @@ struct FreeTests {
         }
     }
 
+    @Test("Freeing reports that files pushed from their places have no local copy")
+    func pushedFromPlace() throws {
+        try withFolder(files: 2) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+            try #require(try UploaderProcess(push, in: folder).wait().status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            let entries = try TestDatabase.entries(in: database)
+            try #require(entries.count == 2)
+            // The second file is not uploaded, and its original has the only bytes.
+            try TestDatabase.forgetUpload(of: entries[1].id, in: database)
+            let run = try uploader("free", entries[0].id, entries[1].id, in: folder)
+            #expect(run.status == 0 && run.messages.isEmpty, "\(run)")
+            for entry in entries { #expect(run.output.contains("no local copy \(entry.id) \(entry.path)\n"), "\(run)") }
+            let json = try uploader("free", entries[0].id, entries[1].id, "--json", in: folder)
+            #expect(json.summary?["freed"] as? Int == 0 && json.summary?["notHere"] as? Int == 2, "\(json)")
+        }
+    }
+
     @Test("Freeing reports a file whose only bytes are lost as a failure")
     func lost() throws {
         try withFolder(files: 2) { folder in

@@ -64,8 +64,9 @@ struct FreeCommand: AsyncParsableCommand {
     func run() async throws {
         let report = FreeReporter(json: json, isQuiet: quiet, isPreview: dryRun)
         if let naming = files.naming {
+            let path = database.database
             try await LocalRun.run(database, named: naming, frees: true, json: json) { lfs, database, files, refusals in
-                try await report.free(files, refusals: refusals, lfs: lfs, database: database)
+                try await report.free(files, refusals: refusals, lfs: lfs, database: database, at: path)
             }
             return
         }

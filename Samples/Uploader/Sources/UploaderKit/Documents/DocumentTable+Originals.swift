@@ -10,9 +10,10 @@ extension DocumentTable {
         let isMoved: Bool
     }
 
-    /// Returns those of the files that were attached without a copy.
+    /// Returns those of the files that were attached without a copy. Empty for the database of an older LFS.
     static func filesInPlace(_ ids: [FileData.ID], _ db: Database) throws -> Set<FileData.ID> {
-        try FileData.ID.fetchSet(
+        guard try db.tableExists("lfs_original") else { return [] }
+        return try FileData.ID.fetchSet(
             db, sql: "SELECT fileID FROM lfs_original WHERE fileID IN (\(databaseQuestionMarks(count: ids.count)))",
             arguments: StatementArguments(ids))
     }

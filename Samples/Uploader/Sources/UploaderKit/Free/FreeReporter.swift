@@ -52,18 +52,28 @@ struct FreeReporter: Sendable {
     }
 
     /// Frees the named files. Each file that stays is reported with its reason.
+    ///
+    /// - Parameter path: the path of the database.
     func free(
-        _ files: [NamedFile], refusals: [FileNaming.Refusal], lfs: LFSManager, database: any DatabaseReader
+        _ files: [NamedFile], refusals: [FileNaming.Refusal], lfs: LFSManager, database: any DatabaseReader,
+        at path: String
     ) async throws {
         var summary = Summary(failed: refusals.count, notHere: 0, dryRun: false)
+        // Without access to the store, no copy can be freed.
+        let copies = try FileList.idsHere(database: path) ?? []
         for refusal in refusals { tell(refusal, json: json) }
         // Two documents with the same file share one copy.
         var seen: Set<String> = []
         for file in files where seen.insert(file.fileID).inserted {
             do {
                 let id = try FileID.named(file.fileID)
-                let row = try await database.read { db in try FileData.fetchOne(db, key: id) }
-                guard try await lfs.hasLocalCopy(of: id) else {
+                let (row, isInPlace) = try await database.read { db in
+                    (try FileData.fetchOne(db, key: id), try !DocumentTable.filesInPlace([id], db).isEmpty)
+                }
+                // An intact original is no copy that can be freed.
+                let isHere =
+                    if isInPlace { copies.contains(id.uuidString) } else { try await lfs.hasLocalCopy(of: id) }
+                guard isHere else {
                     // If the file was not uploaded, its bytes must be local. This call then throws an error.
                     if let row, row.status == .local { _ = try await lfs.contents(of: row) }
                     summary.notHere? += 1
