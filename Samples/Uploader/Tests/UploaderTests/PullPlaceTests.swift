@@ -134,6 +134,17 @@ struct PullPlaceTests {
         }
     }
 
+    @Test("A dry run of a pull needs no download for intact originals")
+    func dryRunInPlace() throws {
+        try withFolder(files: 3, byteCount: 1_024) { folder in
+            #expect(try run("push", arguments: ["files"], in: folder).status == 0)
+            #expect(try shell("echo other > files/1.bin; rm files/2.bin", in: folder))
+            let preview = try run("pull", arguments: ["--all", "--output", "out", "-n", "--json"], in: folder)
+            #expect(preview.status == 0, "\(preview.messages)")
+            #expect(preview.summary?["bytes"] as? Int == 3_072 && preview.summary?["fetchedBytes"] as? Int == 2_048)
+        }
+    }
+
     @Test("A pull changes existing files and their attributes only with --overwrite")
     func overwrite() throws {
         try withFolder(files: 3) { folder in

@@ -151,10 +151,12 @@ struct PullCommand: AsyncParsableCommand {
             asOf: asOf,
             to: destination)
         try source.layout.requireOther()
+        // If the local copies or the originals cannot be read, their files count as files to download.
+        let originals: LFSReader?
+        do { originals = try await LFSReader(connection) } catch is LFSError { originals = nil }
         try await PullPreview(
             source: source, report: try Report(output, about: .pulling), overwrites: overwrite,
-            // If the local copies cannot be read, all files count as files to download.
-            here: try FileList.idsHere(database: database.database) ?? []
+            here: try FileList.idsHere(database: database.database) ?? [], originals: originals
         ).run()
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GRDB
 import LFS
 import LFSBackup
 
@@ -10,6 +11,8 @@ struct PullPreview: Sendable {
     let overwrites: Bool
     /// The ids of the files with local copies.
     let here: Set<String>
+    /// The reader of unchanged originals. Nil if they cannot be read.
+    let originals: LFSReader?
 
     /// The figures in the last line.
     private struct Figures: Encodable {
@@ -36,7 +39,10 @@ struct PullPreview: Sendable {
             for row in page.unusable { fail(FilePath(row.fileID), reason: row.reason, figures: &figures) }
             for path in page.nothingYet { fail(path, reason: RestoreSource.notYet, figures: &figures) }
             for path in page.notKept { fail(path, reason: RestoreSource.notKept, figures: &figures) }
-            for attached in page.documents { show(attached, figures: &figures) }
+            let local = try await localFiles(among: page.documents)
+            for attached in page.documents {
+                show(attached, isLocal: local.contains(attached.file.id), figures: &figures)
+            }
             listed.formUnion(page.listed)
         }
         try await source.forEachEntryPage { page in
@@ -67,7 +73,21 @@ struct PullPreview: Sendable {
 
     // MARK: Single files
 
-    private func show(_ attached: AttachedDocument, figures: inout Figures) {
+    /// Returns the files whose bytes are on this device, in local copies or in unchanged originals.
+    private func localFiles(among documents: [AttachedDocument]) async throws -> Set<FileData.ID> {
+        let ids = Set(documents.map(\.file.id))
+        var local = ids.filter { here.contains($0.uuidString) }
+        guard let originals else { return local }
+        let inPlace = try await source.database.read { db in try DocumentTable.filesInPlace(Array(ids), db) }
+        for id in inPlace.subtracting(local) {
+            do {
+                if try await originals.localURL(of: id) != nil { local.insert(id) }
+            } catch is LFSError {}  // a pull downloads what cannot be read here
+        }
+        return local
+    }
+
+    private func show(_ attached: AttachedDocument, isLocal: Bool, figures: inout Figures) {
         do {
             let target = try RestoreTarget(attached, layout: source.layout)
             let folder = try RestoreFolders.find(target.place.folder)
@@ -77,7 +97,7 @@ struct PullPreview: Sendable {
             let byteCount = attached.file.byteCount
             figures.files += 1
             figures.bytes = figures.bytes.addingSaturated(byteCount)
-            if !here.contains(attached.file.id.uuidString) {
+            if !isLocal {
                 figures.fetchedBytes = figures.fetchedBytes.addingSaturated(byteCount)
             }
             var event = JSONEvent(found == .other ? "wouldOverwrite" : "wouldWrite")
