@@ -202,6 +202,23 @@ struct MoveTests {
         }
     }
 
+    @Test("A file that is pushed again during its move is not recorded as moved")
+    func pushedAgain() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try push(in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            // The trigger stands for a push that attaches a new original before the end of the move.
+            try TestDatabase.execute(
+                """
+                CREATE TRIGGER attached AFTER INSERT ON uploader_moved WHEN NOT NEW.isDone
+                BEGIN DELETE FROM uploader_moved WHERE documentId = NEW.documentId; END
+                """, in: database)
+            let moved = try push("--move", in: folder)
+            #expect(moved.status == 0 && moved.summary?["moved"] as? Int == 2, "\(moved.messages)")
+            #expect(try TestDatabase.count("uploader_moved", in: database) == 0)
+        }
+    }
+
     @Test("Moving keeps pinned and open originals, and those of bad objects")
     func stays() throws {
         try withFolder(files: 5) { folder in

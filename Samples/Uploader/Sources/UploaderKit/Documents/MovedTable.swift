@@ -31,15 +31,11 @@ enum MovedTable {
         return db.changesCount > 0
     }
 
-    /// Records that the originals of documents are removed.
-    static func finish(_ documents: [Document.ID], at time: Date, _ db: Database) throws {
-        for id in documents {
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO \(name) VALUES (?, ?, 1) ON CONFLICT (documentId) DO UPDATE SET isDone = 1
-                    """
-            ).execute(arguments: [id, time.timeIntervalSince1970])
-        }
+    /// Records that the originals of documents are removed. A document that has got a new original since then has no
+    /// record any more, and gets none.
+    static func finish(_ documents: [Document.ID], _ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "UPDATE \(name) SET isDone = 1 WHERE documentId = ?")
+        for id in documents { try statement.execute(arguments: [id]) }
     }
 
     /// Returns the state of a document: nil if it is not recorded, false while its original is being removed.

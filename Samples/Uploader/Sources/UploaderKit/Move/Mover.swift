@@ -78,7 +78,7 @@ struct Mover: Sendable {
         }
         let (moved, kept) = (gone, staying)
         try await database.write { db in
-            try MovedTable.finish(moved, at: time, db)
+            try MovedTable.finish(moved, db)
             for id in kept { try MovedTable.remove(id, db) }
         }
     }
@@ -108,7 +108,7 @@ struct Mover: Sendable {
             }
             let (moved, kept) = (gone, there)
             try await database.write { db in
-                try MovedTable.finish(moved, at: Date(), db)
+                try MovedTable.finish(moved, db)
                 for id in kept { try MovedTable.remove(id, db) }
             }
         }
