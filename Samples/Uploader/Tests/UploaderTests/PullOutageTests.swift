@@ -1,6 +1,8 @@
 import Foundation
+import LFS
 import Synchronization
 import Testing
+import UploaderKit
 
 @Suite("Pulls during an outage", .timeLimit(.minutes(10)))
 struct PullOutageTests {
@@ -30,19 +32,24 @@ struct PullOutageTests {
         }
     }
 
-    /// Pushes twelve files, keeps local copies of four of them, and makes the storage unavailable.
+    /// Pushes files, frees the local copies of all but four of them, and makes the storage unavailable.
+    ///
+    /// - Parameter frees: false to keep all local copies.
     private static func withStorageAway(
+        files: Int = 12, frees: Bool = true,
         _ body: (URL, _ start: ([String]) throws -> UploaderProcess, _ bringBack: () -> Void) throws -> Void
     ) throws {
-        try withFolder(files: 12) { folder in
+        try withFolder(files: files) { folder in
             let bucket = Bucket()
             let server = try AnsweringServer { request, _ in bucket.answer(request) }
             defer { server.close() }
             let start = { try UploaderProcess($0, in: folder, environment: server.environment) }
             let push = try start(["push", "--copy", "--database", "a.sqlite", "--to", server.storage, "files"]).wait()
             try #require(push.status == 0, "\(push.messages)")
-            let names = (4..<12).map { "files/\($0).bin" }
-            try #require(try start(["free", "--database", "a.sqlite"] + names).wait().status == 0)
+            if frees {
+                let names = (4..<files).map { "files/\($0).bin" }
+                try #require(try start(["free", "--database", "a.sqlite"] + names).wait().status == 0)
+            }
             bucket.goAway(true)
             try body(folder, start) { bucket.goAway(false) }
         }
@@ -78,6 +85,42 @@ struct PullOutageTests {
             #expect(pull.messages.contains("The storage is back."), "\(pull.messages)")
             #expect(pull.output.hasPrefix("12 pulled, 0 failed, "), "\(pull.output)")
             #expect(try Self.names(folder).count == 12)
+        }
+    }
+
+    @Test("A file that another pull is writing at the end of an outage is reported")
+    func takenAfterOutage() throws {
+        try Self.withStorageAway(files: 200, frees: false) { folder, start, bringBack in
+            let database = folder.appendingPathComponent("a.sqlite")
+            // The pull starts with this file.
+            let documents = try TestDatabase.documents(in: database)
+            let first = try #require(documents.min { $0.value < $1.value }).key
+            let entries = try TestDatabase.entries(in: database)
+            let id = try #require(entries.first { $0.path == first }).id
+            try #require(try start(["free", "--database", "a.sqlite", first]).wait().status == 0)
+            let name = URL(fileURLWithPath: first).lastPathComponent
+            let out = folder.appendingPathComponent("out/files")
+            try FileManager.default.createDirectory(at: out, withIntermediateDirectories: true)
+            let written = out.appendingPathComponent(name)
+            try FileManager.default.copyItem(atPath: first, toPath: written.path)
+            // The lock stands for another pull.
+            let part = out.appendingPathComponent(PartName.of(Array(name.utf8), id: try #require(FileID(id))))
+            try Data().write(to: part)
+            let held = try FileHandle(forUpdating: part)
+            #expect(flock(held.fileDescriptor, LOCK_EX) == 0)
+            let run = try start(Self.pull)
+            defer { if run.process.isRunning { run.process.terminate() } }
+            // The file is retried after all others. Only then does the pull need the storage.
+            while run.process.isRunning, try FileManager.default.contentsOfDirectory(atPath: out.path).count < 60 {
+                usleep(1_000)
+            }
+            try FileManager.default.removeItem(at: written)
+            while run.process.isRunning, try !run.resultSoFar().messages.contains("Trying again") { usleep(5_000) }
+            bringBack()
+            let pull = try run.wait()
+            try held.close()
+            #expect(pull.status == 3 && pull.output.hasPrefix("199 pulled, 1 failed, "), "\(pull.output)")
+            #expect(pull.messages.contains("\(name) is being written by another pull"), "\(pull.messages)")
         }
     }
 

@@ -75,9 +75,7 @@ struct Restorer: Sendable {
             for path in page.notKept { report.failed(path, reason: RestoreSource.notKept) }
             try await restore(page.documents)
         }
-        try await restorePutOff()
-        try await restoreTaken()
-        try await restorePutOff()
+        try await restoreOthers()
         // A name that a power failure undoes must not count as back in its place.
         let unsynced = folders.sync()
         for (folder, error) in unsynced { report.failed(folder, reason: error.description) }
@@ -124,11 +122,12 @@ struct Restorer: Sendable {
             MovedTable.Return(document: attached.document.id, file: attached.file.id, path: attached.document.path))
     }
 
-    private func restore(_ documents: [AttachedDocument]) async throws {
+    /// - Parameter isAgain: true if a conflict with another process is reported as a failure.
+    private func restore(_ documents: [AttachedDocument], isAgain: Bool = false) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, attached) in documents.enumerated() {
                 if index >= Self.parallel { try await group.next() }
-                group.addTask { try await restore(attached) }
+                group.addTask { try await restore(attached, isAgain: isAgain) }
             }
             try await group.waitForAll()
         }
@@ -203,9 +202,25 @@ struct Restorer: Sendable {
         return true
     }
 
+    /// Restores the files that the storage could not provide, and those that another pull was writing. Each kind may
+    /// become the other one: an outage may begin while the other pull is awaited, and another pull during an outage.
+    private func restoreOthers() async throws {
+        for _ in 0..<Self.maxRounds {
+            try await restorePutOff()
+            try await restoreTaken()
+            guard putOff.refusal?.code.isMendedByWaiting == true else { break }
+        }
+        try await restorePutOff(isLast: true)
+    }
+
+    /// The maximum number of outages during which another pull is awaited.
+    private static let maxRounds = 10
+
     /// Waits for an unavailable storage as long as the run has patience, and then restores the remaining files. Does
     /// not wait for a storage that refuses everything.
-    private func restorePutOff() async throws {
+    ///
+    /// - Parameter isLast: true if a conflict with another process is reported as a failure.
+    private func restorePutOff(isLast: Bool = false) async throws {
         var pause = Duration.seconds(1)
         while let refusal = putOff.refusal {
             guard refusal.code.isMendedByWaiting else { return putOff.tell() }
@@ -213,13 +228,13 @@ struct Restorer: Sendable {
             pause = min(pause * 2, Self.longestPause)
             let files = putOff.takeAll()
             // The first file shows whether the outage is over.
-            try await restore(Array(files.prefix(1)))
+            try await restore(Array(files.prefix(1)), isAgain: isLast)
             guard putOff.refusal == nil else {
                 putOff.giveBack(files.dropFirst())
                 continue
             }
             report.handle(.outage(nil), path: nil)
-            try await restore(Array(files.dropFirst()))
+            try await restore(Array(files.dropFirst()), isAgain: isLast)
         }
     }
 
