@@ -95,6 +95,28 @@ struct VersionLossTests {
         }
     }
 
+    @Test("A lost file that is attached again keeps the time of its bytes")
+    func attachedAgain() throws {
+        try withVersionedFiles { files in
+            try files.write("other", to: "b")
+            try files.push(["one"], words: "--keep-versions", "1d")
+            try files.sql("UPDATE uploader_document SET addedAt = '2026-03-01 12:00:00.500'")
+            try files.run("free")
+            let entries = try TestDatabase.entries(in: files.database)
+            let lost = try #require(entries.first { $0.path.hasSuffix("/a") })
+            try Data("eno, longer".utf8).write(to: object(lost.key, in: files))
+            // A repair would restore the bytes from the original.
+            #expect(try RestoreTests.shell("mv files aside", in: files.folder))
+            try files.run("verify", words: "--repair", exit: 5)
+            #expect(try RestoreTests.shell("mv aside files; touch files/a", in: files.folder))
+            #expect(try files.push()["attached"] as? Int == 1)
+            let now = try TestDatabase.entries(in: files.database)
+            #expect(!now.contains { $0.id == lost.id })
+            try files.run("pull", words: "files/a", "--as-of", "2026-03-05", "--output", "out")
+            #expect(files.read("out/files/a") == "one")
+        }
+    }
+
     @Test("The verification of another storage does not count for the remembered one")
     func verifiedOther() throws {
         try withVersionedFiles { files in

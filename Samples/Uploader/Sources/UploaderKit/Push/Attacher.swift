@@ -122,16 +122,19 @@ struct Attacher: Sendable {
         _ attachment: BackupAttachment, at time: Date, in old: AttachedDocument?, isLost: Bool, _ db: Database
     ) throws {
         let title = FilePath(attachment.asset.title)
+        // A lost or damaged file is attached again with the same bytes. They are as old as before.
+        let same = old.flatMap { old in
+            old.file.sha256 == attachment.file.sha256 && old.file.byteCount == attachment.file.byteCount ? old : nil
+        }
         let document = Document(
             id: old?.document.id ?? DocumentID.make(at: time), path: FilePath(attachment.asset.id),
-            title: title.text ?? Printable.text(title.exact), addedAt: time, fileId: attachment.file.id,
-            stamp: attachment.stamp.text)
+            title: title.text ?? Printable.text(title.exact), addedAt: same?.document.addedAt ?? time,
+            fileId: attachment.file.id, stamp: attachment.stamp.text)
         guard let old else { return try document.insertRow(db) }
         try document.update(db)
         try MovedTable.remove(document.id, db)
         guard old.file.id != attachment.file.id else { return }
-        let isSame = old.file.sha256 == attachment.file.sha256 && old.file.byteCount == attachment.file.byteCount
-        try VersionTable.replace(old, isVersion: !isLost && !isSame, at: time, db)
+        try VersionTable.replace(old, isVersion: !isLost && same == nil, at: time, db)
     }
 
     @Sendable private func tell(_ event: BackupEvent, roots: [AssetName]) {
