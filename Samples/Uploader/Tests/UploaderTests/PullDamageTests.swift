@@ -166,7 +166,7 @@ struct PullDamageTests {
             for output in ["taken", "taken/below"] {
                 let run = try uploader("pull", rest: "--all", "--output", output, in: folder)
                 #expect(run.status == 1)
-                #expect(run.messages.contains("--output must be a folder"), "\(run.messages)")
+                #expect(run.messages.contains("/taken must be a folder, and is not one."), "\(run.messages)")
             }
             try withMount(folder, options: "size=256k") { mount in
                 let run = try uploader("pull", rest: "--all", "--output", mount.path + "/out", in: folder)

@@ -193,6 +193,18 @@ struct PullPlaceTests {
         }
     }
 
+    @Test("A folder that a pull in place cannot create is reported without an option")
+    func impossibleFolder() throws {
+        try withFolder(files: 1) { folder in
+            #expect(try shell("mkdir above; mv files above", in: folder))
+            #expect(try run("push", arguments: ["--copy", "above/files"], in: folder).status == 0)
+            #expect(try shell("rm -r above; ln -s nowhere above", in: folder))
+            let pulled = try run("pull", arguments: ["--all", "--in-place", "--yes"], in: folder)
+            #expect(pulled.status == 3 && pulled.messages.contains("/above cannot be created"), "\(pulled.messages)")
+            #expect(!pulled.messages.contains("--output"), "\(pulled.messages)")
+        }
+    }
+
     @Test(
         "A pull in place writes only after a yes on the terminal", arguments: [("n", false), ("", false), ("y", true)])
     func question(answer: String, isWritten: Bool) throws {

@@ -91,9 +91,9 @@ package final class RestoreFolders: Sendable {
             // The existing entry may be a link to a folder, or a folder that may not be changed.
             if current.withCString({ stat($0, &status) }) == 0 {
                 if status.st_mode & S_IFMT == S_IFDIR { continue }
-                throw UploaderError("--output must be a folder, and \(current) is not one.")
+                throw UploaderError("\(current) must be a folder, and is not one.")
             }
-            throw UploaderError("The folder \(current) for --output cannot be created: \(RestoreFailure.words(reason))")
+            throw UploaderError("The folder \(current) cannot be created: \(RestoreFailure.words(reason))")
         }
     }
 
