@@ -244,6 +244,21 @@ struct PushTests {
         }
     }
 
+    @Test("A dry run of a push ignores files of another device that have the same paths")
+    func dryRunAfterOther() throws {
+        try withFolder(files: 2) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+            #expect(try UploaderProcess(push, in: folder).wait().status == 0)
+            let own = try UploaderProcess(push + ["-n"], in: folder).wait()
+            #expect(own.status == 0 && own.output.contains("0 files to attach"), "\(own)")
+            let other = String(repeating: "0", count: 32)
+            try TestDatabase.execute(
+                "UPDATE lfs_state SET namespace = '\(other)'", in: folder.appendingPathComponent("a.sqlite"))
+            let preview = try UploaderProcess(push + ["-n"], in: folder).wait()
+            #expect(preview.status == 0 && preview.output.contains("2 files to attach, 20.0 KiB"), "\(preview)")
+        }
+    }
+
     @Test("Ctrl-C ends a push with status 130, and resume uploads the rest")
     func interrupt() throws {
         try withFolder(files: 1_500) { folder in

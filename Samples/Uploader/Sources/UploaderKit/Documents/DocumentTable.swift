@@ -219,6 +219,11 @@ struct DocumentTable: Sendable {
     static let isOwn = "substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)"
     static let name = "coalesce(nullif(f.name, ''), f.id)"
 
+    /// Returns the prefix of the keys of this device's files.
+    static func ownKeys(_ db: Database) throws -> String {
+        try String.fetchOne(db, sql: "SELECT namespace || '/' FROM lfs_state") ?? "/"
+    }
+
     private var key: String { isOurs ? "d.id" : "f.id" }
 
     private var select: String {

@@ -33,7 +33,7 @@ struct RestoreLayout: Sendable {
         let (roots, ownRoots) = isOurs ? try Self.roots(db) : ([], [])
         self.roots = roots
         self.ownRoots = ownRoots
-        ownKeys = try String.fetchOne(db, sql: "SELECT namespace || '/' FROM lfs_state") ?? "/"
+        ownKeys = try DocumentTable.ownKeys(db)
         var (seen, shared): (Set<UInt64>, Set<UInt64>) = ([], [])
         var (files, sharedByEqual): (Set<UInt64>, Set<UInt64>) = ([], [])
         var folders: Set<UInt64> = []

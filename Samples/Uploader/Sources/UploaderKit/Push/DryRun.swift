@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GRDB
+import LFS
 import LFSBackup
 
 /// A preview of a push, which shows the files that it would attach. It changes no rows or bytes and does not access the
@@ -87,11 +88,14 @@ struct DryRun {
         return expired
     }
 
+    /// Returns the stamps of this device's files. Files of another device may have the same paths.
     private func knownStamps(_ database: any DatabaseReader, table: DocumentTable) throws -> [FilePath: String] {
         var known: [FilePath: String] = [:]
         try database.read { db in
+            let keys = try DocumentTable.ownKeys(db)
             try table.forEach(db) { result in
-                if case .success(let attached) = result { known[attached.document.path] = attached.document.stamp }
+                guard case .success(let attached) = result, attached.file.key.hasPrefix(keys) else { return }
+                known[attached.document.path] = attached.document.stamp
             }
         }
         return known
