@@ -151,6 +151,18 @@ struct ChangedStorageTests {
         }
     }
 
+    @Test("Reads on the previous storage do not count for the new one")
+    func readOnPrevious() throws {
+        try withPushed { folder in
+            #expect(try system("cp", "-a", folder.path + "/first/.", folder.path + "/other"))
+            #expect(try uploader("verify", "--read-data", in: folder).status == 0)
+            #expect(try uploader("push", "--to", "dir:other", "--change-storage", "files", in: folder).status == 0)
+            let verify = try uploader("verify", "--read-data=1K", "--json", in: folder)
+            #expect(verify.status == 0, "\(verify.messages)")
+            #expect(verify.summary?["objectsRead"] as? Int == 1 && verify.summary?["neverRead"] as? Int == 2)
+        }
+    }
+
     @Test("A local verification does not access the storage")
     func localOnly() throws {
         try withPushed { folder in

@@ -43,6 +43,7 @@ enum StorageMemory {
         {
             try db.execute(
                 sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = ?", arguments: [Date().timeIntervalSince1970])
+            try ReadingTable.forgetAll(db)
         }
         if try DocumentSchema.has("writer", db) {
             // The copies of the database on the other storage form another series.

@@ -61,6 +61,12 @@ enum ReadingTable {
         try db.execute(sql: "UPDATE uploader_reading SET readAt = 0 WHERE readAt > ?", arguments: [now])
     }
 
+    /// Resets all times, because the objects on another storage were never read.
+    static func forgetAll(_ db: Database) throws {
+        try db.execute(sql: "UPDATE uploader_reading SET readAt = 0 WHERE readAt <> 0")
+        try setSince(nil, db)
+    }
+
     // MARK: Reading
 
     /// Returns the number and the size of the objects that were not read since a time.
