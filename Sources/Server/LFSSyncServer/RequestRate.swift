@@ -4,7 +4,8 @@ import Synchronization
 
 /// A limit for the requests of each account: an average number per second, and up to ten times as many at once. A push
 /// counts as one request, and as one more for each hundred mutations or for each ten milliseconds of the database,
-/// whichever is more. A digest counts as one request, and as one more for each ten milliseconds.
+/// whichever is more. A digest and a change of checkpoints count as one request, and as one more for each ten
+/// milliseconds.
 ///
 /// The mutex owns the numbers.
 final class RequestRate: Sendable {

@@ -18,10 +18,12 @@ extension SyncService {
     /// `{"types":["RecipeV2"]}`, or for all types without a body.
     public func forget(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
-            let types =
+            let named =
                 body.isEmpty ? nil : try WireFormat.decode(SyncForgetRequest.self, from: body, limits: .sync).types
+            // Each type costs a statement, so only the known ones count, and each once.
+            let types = named.map { Set($0.map(\.description)).intersection(schema.typeNames) }
             let now = Milliseconds.of(options.now())
-            try await database.write { try CheckpointTable.forget(types, of: session, at: now, $0) }
+            try await writing(for: session.account) { try CheckpointTable.forget(types, of: session, at: now, $0) }
             return .done
         }
     }

@@ -17,8 +17,8 @@ public final class SyncService: Sendable {
     private let times: LiveTimes
     let rate: RequestRate?
     private let tokens: KnownTokens
-    /// The turns of accounts. One push or digest of an account at a time uses the database, so that no account keeps
-    /// the others from it.
+    /// The turns of accounts. One push, digest or change of checkpoints of an account at a time uses the database, so
+    /// that no account keeps the others from it.
     let turns = KeyedMutex<String>()
     private let counted = Mutex(SyncCounts())
     /// The clock that measures the duration of a push.
@@ -340,7 +340,7 @@ public final class SyncService: Sendable {
         }
         if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
         let now = Milliseconds.of(options.now())
-        return try await database.write { db in
+        return try await writing(for: session.account) { db in
             let plan = try StreamPlan(types, sharing: sharing, of: session, isEmpty: isEmpty, sent: sent, db)
             try CheckpointTable.begin(
                 plan.fresh.map { ($0.place, $0.end) }, of: session, types: typeCount, at: now, db)
@@ -365,7 +365,7 @@ public final class SyncService: Sendable {
     ) async throws -> SyncSession {
         let now = Milliseconds.of(options.now())
         let types = Set(schema.typeNames)
-        return try await database.write { db in
+        return try await writing(for: session.account) { db in
             guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db) else {
                 throw WireFailure(.unauthorized, message: "The session has ended.")
             }
@@ -375,6 +375,19 @@ public final class SyncService: Sendable {
                 try SessionTable.require(failure.resetReason, of: session.id, db)
             }
             return try SessionTable.session(ofToken: token, at: now, db) ?? session
+        }
+    }
+
+    /// Writes in one transaction, in the account's turn. Charges the account for the time that the transaction uses the
+    /// database, as for a push. Ten requests are left in any case, because a device has to acknowledge all that it
+    /// receives.
+    func writing<Value: Sendable>(
+        for account: String, _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value {
+        let work = WorkTime(clock)
+        defer { rate?.charge(account, units: RequestRate.cost(of: work.total), leaving: 10) }
+        return try await turns.withTurn(account) {
+            try await database.write { db in try work.measure { try body(db) } }
         }
     }
 

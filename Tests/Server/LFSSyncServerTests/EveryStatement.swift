@@ -39,7 +39,9 @@ extension TestServer {
         let body = try WireFormat.encode(request)
         #expect(await service.digest(body, token: ann.device.token).status == 200)
         #expect(await service.acknowledged(token: ann.device.token).status == 200)
-        #expect(await service.forget(Data(), token: ann.device.token).status == 204)
+        for body in ["", #"{"types":["FileV1"]}"#] {
+            #expect(await service.forget(Data(body.utf8), token: ann.device.token).status == 204)
+        }
         try await service.prune()
         let session = try #require(try await service.sessions(account: "ann").first)
         #expect(try await service.resetSession(session.id))

@@ -159,6 +159,26 @@ struct PushCostTests {
         }
     }
 
+    @Test("A change of checkpoints counts for its time, and leaves ten requests", arguments: [true, false])
+    func chargedForCheckpoints(forgets: Bool) async throws {
+        let start = Date()
+        var options = SyncServiceOptions()
+        options.now = { start }
+        options.requestsPerSecond = 2
+        try await run(options) { server, clock in
+            let device = try await server.device()
+            // The second look is at the end of the transaction. It takes 300 ms, as much as thirty requests.
+            clock.jump(atLook: 2, by: .milliseconds(300))
+            if forgets {
+                #expect(await server.service.forget(Data(), token: device.token).status == 204)
+            } else {
+                try await device.acknowledge([])
+            }
+            for _ in 1...10 { #expect(await server.service.acknowledged(token: device.token).status == 200) }
+            #expect(await server.service.acknowledged(token: device.token).status == 429)
+        }
+    }
+
     @Test("A push that fails counts as one request, whatever its number of mutations")
     func givenBack() async throws {
         let start = Date()

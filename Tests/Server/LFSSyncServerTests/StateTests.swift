@@ -40,6 +40,21 @@ struct StateTests {
         }
     }
 
+    @Test("Repeated and unknown types of a deletion of checkpoints cost no statements")
+    func repeatedTypes() async throws {
+        try await TestServer.watched { server, database in
+            let device = try await server.device()
+            try await device.put("RecipeV2", key: "r1", values: ["title": .text("Soup")])
+            try await device.sync()
+            let types = Array(repeating: "RecipeV2", count: 400) + Array(repeating: "AbsentV1", count: 100)
+            let body = try JSONEncoder().encode(["types": types])
+            database.clear()
+            #expect(await server.service.forget(body, token: device.token).status == 204)
+            #expect(database.statements.count { $0.hasPrefix("UPDATE sync_checkpoint") } == 1)
+            #expect(try await device.sync() == ["Recipe r1"])
+        }
+    }
+
     @Test("A digest counts and hashes only the keys that the account may read")
     func digest() async throws {
         try await SharingServer.run { server in

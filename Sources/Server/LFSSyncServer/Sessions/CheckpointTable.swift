@@ -185,8 +185,10 @@ enum CheckpointTable {
 
     /// Makes the session start some types over, or all types. The record that it had started them stays, because their
     /// rows may be on the device when it loses the right to them.
+    ///
+    /// - Parameter types: the names of the types with their versions, or nil for all types.
     static func forget(
-        _ types: [SyncType]?, of session: SyncSession, at now: Int64, _ db: any SQLConnection
+        _ types: Set<String>?, of session: SyncSession, at now: Int64, _ db: any SQLConnection
     ) throws {
         let sql = """
             UPDATE sync_checkpoint SET position = '', resetReason = NULL, updatedAt = ?2,
@@ -197,10 +199,9 @@ enum CheckpointTable {
             try db.execute(sql, arguments: [.text(session.id), .integer(now)])
             return
         }
-        for type in types {
+        for type in types.sorted() {
             try db.execute(
-                sql + " AND typeName = ?3",
-                arguments: [.text(session.id), .integer(now), .text(type.description)])
+                sql + " AND typeName = ?3", arguments: [.text(session.id), .integer(now), .text(type)])
         }
     }
 

@@ -16,7 +16,7 @@ struct TurnTests {
         return Data(bytes)
     }
 
-    @Test("An account's pushes and digests take turns, and others do not wait for them")
+    @Test("An account's pushes, digests and acks take turns, and others do not wait")
     func turns() async throws {
         try await TestServer.run { server in
             let (ann, bob) = (try await server.device(), try await server.device(of: "bob"))
@@ -24,6 +24,7 @@ struct TurnTests {
             let account = try #require(try await service.account(named: "ann"))
             let digest = try WireFormat.encode(SyncStreamRequest(types: TestServer.types.map { [$0] }))
             let (soup, cake) = (try Self.body("Soup"), try Self.body("Cake"))
+            let ack = try WireFormat.encode(SyncAckBatch(number: 1, id: "batch 1", tokens: []))
             let (token, other) = (ann.token, bob.token)
             let gate = Latch()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -31,7 +32,9 @@ struct TurnTests {
                 while service.turns.keyCount == 0 { await Task.yield() }
                 tasks.addTask { #expect(await service.push(soup, token: token).status == 200) }
                 tasks.addTask { #expect(await service.digest(digest, token: token).status == 200) }
-                while service.turns.waiterCount(account) < 2 { await Task.yield() }
+                tasks.addTask { #expect(await service.acknowledge(ack, token: token).status == 204) }
+                tasks.addTask { #expect(await service.forget(Data(), token: token).status == 204) }
+                while service.turns.waiterCount(account) < 4 { await Task.yield() }
                 #expect(await service.push(cake, token: other).status == 200)
                 let titles = try await server.text("SELECT group_concat(title) FROM recipe")
                 #expect(titles == "Cake")
