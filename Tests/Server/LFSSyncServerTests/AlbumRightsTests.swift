@@ -189,6 +189,29 @@ struct AlbumRightsTests {
         }
     }
 
+    @Test("At most 1,000 rows of an account may refer to one row of another account")
+    func foreignReferences() async throws {
+        try await run { server, people in
+            let (ann, bob) = (people[0], people[1])
+            for album in ["b", "c"] { try await bob.album(album) }
+            try await server.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+                INSERT INTO album_file (id, "albumID", "fileID", scopeID)
+                SELECT 'l' || i, 'b', 'a1', 'account/\(bob.id)' FROM n
+                """)
+            #expect(try await bob.link("b", file: "a1").isApplied)
+            #expect(try await bob.link("c", file: "a1").code == "too_many")
+            // A row that refers to it already may be written again, and other rows are not affected.
+            #expect(try await bob.link("b", file: "a1").isApplied)
+            #expect(try await bob.link("c", file: "b1").isApplied)
+            #expect(try await people[2].link("x", file: "c1").isApplied)
+            #expect(try await server.count("album_file", where: "\"fileID\" = 'a1'") == 1_001)
+            #expect(try await ann.delete("FileV1", key: "a1").isApplied)
+            #expect(try await server.count("album_file", where: "\"fileID\" = 'a1'") == 0)
+        }
+    }
+
     @Test("An account receives at most 50 albums from a giver with whom it shares nothing")
     func unaccepted() async throws {
         try await run { server, people in

@@ -21,6 +21,8 @@ extension TestServer {
         try await ann.share("x\(name)", other: bob)
         try await ann.letRead(bob)
         try await bob.sync()
+        try await bob.album("y\(name)")
+        #expect(try await bob.link("y\(name)", file: file).isApplied)
         try await ann.device.put("NoteV1", key: "note\(name)", values: ["fileID": .text(file), "text": .text("x")])
         try await ann.device.push(.patch, type: "NoteV1", key: "note\(name)", values: ["text": .text("y")])
         try await ann.unlink("x\(name)", file: file)

@@ -16,6 +16,10 @@ struct RowAuthorization: Sendable {
     /// The maximum number of scopes that an account may give to another account that gives it nothing.
     static let unacceptedLimit = 50
 
+    /// The maximum number of rows of one account that refer to one row of another account through one column. The
+    /// deletion of that row changes them all, and has to end in time.
+    static let foreignLimit = 1_000
+
     private var role: CheckedSharing.Role { schema.sharing.role(of: table.name) }
 
     // MARK: Visibility
@@ -143,7 +147,8 @@ struct RowAuthorization: Sendable {
     /// deleted must stay within one account. Otherwise an account could block the deletion of another account's rows.
     ///
     /// - Throws: ``WireFailure/Code/missing``, both for rows that do not exist and for rows that the session may not
-    ///   see, and ``WireFailure/Code/invalidRequest`` for a value that is not a text.
+    ///   see, ``WireFailure/Code/invalidRequest`` for a value that is not a text, and `too_many` for a row of another
+    ///   account to which too many rows of this one refer.
     func requireParents(
         _ mutation: SyncMutation, in scope: String, session: SyncSession, _ db: any SQLConnection
     ) throws {
@@ -158,6 +163,28 @@ struct RowAuthorization: Sendable {
             guard let found, found == scope || parent.onDelete != .noAction else {
                 throw WireFailure(.missing, message: "The row that '\(column.name)' refers to does not exist.")
             }
+            if found != scope { try requireFew(mutation.key, in: scope, column: column.name, parent: key, db) }
+        }
+    }
+
+    /// Checks that a row may refer to a row of another account. A row that already refers to it may stay.
+    private func requireFew(
+        _ key: String, in scope: String, column: String, parent: String, _ db: any SQLConnection
+    ) throws {
+        let (name, quoted) = (TableSQL.quoted(table.name), TableSQL.quoted(column))
+        // Without the concatenation, SQLite would use the index of positions, and read all rows of the scope.
+        let sql = """
+            SELECT t.id FROM \(name) t WHERE t.\(quoted) = ?1 AND t.scopeID || '' = ?2
+                AND NOT EXISTS (SELECT 1 FROM \(name) o WHERE o.id = ?3 AND o.\(quoted) = ?1)
+            LIMIT 1 OFFSET \(Self.foreignLimit - 1)
+            """
+        guard try db.firstText(sql, arguments: [.text(parent), .text(scope), .text(key)]) == nil else {
+            throw WireFailure(
+                .tooMany,
+                message: """
+                    At most \(Self.foreignLimit) rows of an account may refer to the same row of another account by \
+                    '\(column)'.
+                    """)
         }
     }
 
