@@ -144,6 +144,64 @@ struct FileRuleTests {
         }
     }
 
+    private func change(
+        _ operation: SyncMutation.Operation, sequence: Int64, file: String = "f1", values: [String: SyncValue] = [:]
+    ) throws -> SyncMutation {
+        SyncMutation(
+            id: "m\(sequence)", sequence: sequence, type: try #require(SyncType("FileV1")), operation: operation,
+            key: file, row: SyncRow(values))
+    }
+
+    /// Sends mutations at once, of which the last one sets the status.
+    ///
+    /// - Parameter existing: the only key in the storage.
+    private func codes(
+        _ existing: String, _ mutations: (_ first: Int64) throws -> [SyncMutation]
+    ) async throws -> [String?] {
+        var options = SyncServiceOptions()
+        options.objectExists = { $0.key == existing }
+        var codes: [String?] = []
+        try await run(options: options) { server, phone, laptop, bob in
+            codes = try await phone.send(try mutations(phone.sequence + 1)).map(\.outcome.code)
+        }
+        return codes
+    }
+
+    @Test("A put with another key does not change which object a stored file needs")
+    func storedKey() async throws {
+        let codes = try await codes("phone/2") { first in
+            [
+                try change(.put, sequence: first, values: row(key: "phone/2", status: "local")),
+                try change(.patch, sequence: first + 1, values: remote),
+            ]
+        }
+        #expect(codes == ["forbidden", "missing"])
+    }
+
+    @Test("The object of a deleted file does not stand for the one that replaces it")
+    func replaced() async throws {
+        let codes = try await codes("phone/1") { first in
+            [
+                try change(.delete, sequence: first),
+                try change(.put, sequence: first + 1, values: row(key: "phone/2", status: "local")),
+                try change(.patch, sequence: first + 2, values: remote),
+            ]
+        }
+        #expect(codes == [nil, nil, "missing"])
+    }
+
+    @Test("The object of a refused file does not stand for the one that is created after it")
+    func refusedFirst() async throws {
+        let codes = try await codes("bob/1") { first in
+            [
+                try change(.put, sequence: first, file: "f2", values: row(key: "bob/1", status: "local")),
+                try change(.put, sequence: first + 1, file: "f2", values: row(key: "phone/2", status: "local")),
+                try change(.patch, sequence: first + 2, file: "f2", values: remote),
+            ]
+        }
+        #expect(codes == ["forbidden", nil, "missing"])
+    }
+
     @Test("An uploaded file whose checksum is a number is refused")
     func checksum() async throws {
         var options = SyncServiceOptions()

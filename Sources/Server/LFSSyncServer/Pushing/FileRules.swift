@@ -122,8 +122,8 @@ struct FileObjects: Sendable {
         }
         guard !stated.isEmpty else { return [] }
         let files = try await database.read { db in
-            try stated.compactMap { mutation in
-                try Self.file(mutation, all: mutations, db).map { (mutation.sequence, $0) }
+            try stated.flatMap { mutation in
+                try Self.files(of: mutation, all: mutations, db).map { (mutation.sequence, $0) }
             }
         }
         return try await withThrowingTaskGroup(of: (Int64, Bool).self) { group in
@@ -148,26 +148,37 @@ struct FileObjects: Sendable {
         }
     }
 
-    /// Returns the file as the mutation, an earlier one, or the database describes it. Nil if the file is already known
-    /// to be in the storage.
-    private static func file(
-        _ mutation: SyncMutation, all: [SyncMutation], _ db: any SQLConnection
-    ) throws -> SyncFile? {
-        let made = all.first { $0.key == mutation.key && $0.operation == .put && $0.row.text("key") != nil }
+    /// Returns the files that a mutation may report as uploaded. All of them have to be in the storage.
+    ///
+    /// The database describes the file, or the mutation that creates it. Several mutations may try to, and any of them
+    /// may be refused. Empty if the file is already known to be in the storage.
+    private static func files(
+        of mutation: SyncMutation, all: [SyncMutation], _ db: any SQLConnection
+    ) throws -> [SyncFile] {
         let url = mutation.row.text("url")
-        if let row = made?.row, let key = row.text("key"), let sha256 = row.text("sha256"),
-            case .integer(let count)? = row["byteCount"]
-        {
-            return SyncFile(key: key, byteCount: count, sha256: sha256, url: url)
+        let earlier = all.filter {
+            $0.type.name == mutation.type.name && $0.key == mutation.key && $0.sequence <= mutation.sequence
         }
-        var found: SyncFile?
-        let sql = "SELECT key, \"byteCount\", sha256 FROM \(Self.table) WHERE id = ?1 AND status <> 'remote'"
+        var isStored = false
+        var files: [SyncFile] = []
+        let sql = "SELECT key, \"byteCount\", sha256, status FROM \(Self.table) WHERE id = ?1"
         try db.query(sql, arguments: [.text(mutation.key)]) { row in
-            if let key = try row.text(0), let count = try row.integer(1), let sha256 = try row.text(2) {
-                found = SyncFile(key: key, byteCount: count, sha256: sha256, url: url)
+            isStored = true
+            if let key = try row.text(0), let count = try row.integer(1), let sha256 = try row.text(2),
+                try row.text(3) != "remote"
+            {
+                files.append(SyncFile(key: key, byteCount: count, sha256: sha256, url: url))
             }
             return false
         }
-        return found
+        // The content of a stored file never changes. After its deletion, another one may have its id.
+        if isStored, !earlier.contains(where: { $0.operation == .delete }) { return files }
+        for row in earlier.filter({ $0.operation == .put }).map(\.row) {
+            guard let key = row.text("key"), let sha256 = row.text("sha256"),
+                case .integer(let count)? = row["byteCount"]
+            else { continue }
+            files.append(SyncFile(key: key, byteCount: count, sha256: sha256, url: url))
+        }
+        return files
     }
 }
