@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 public import Hummingbird
+import LFSSigningServer
 public import LFSSyncServer
 import NIOCore
 
@@ -19,8 +20,8 @@ import NIOCore
 /// account's session, `POST` moves the end of that session. The reply is 200 with the same token. The device keeps its
 /// state, unlike with a new session.
 ///
-/// Both requests count towards the account's rate limit, like its requests to `v1/sync`. Above the limit, the reply is
-/// 429.
+/// Both requests count towards the account's rate limit, and their connections towards its connections, like its
+/// requests to `v1/sync`. Above a limit, the reply is 429.
 public struct SessionRoutes<Context: RequestContext>: Sendable {
     private let service: SyncService
     private let authenticator: any Authenticator
@@ -47,16 +48,19 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
 
     /// Adds the routes to a group's path.
     public func add(to group: RouterGroup<Context>) {
-        group.post { request, _ in try await open(request) }
-        group.delete { request, _ in
-            let token = BearerToken.text(of: request)
-            if let token, let refusal = try await service.throttled(token: token) { return Response(refusal) }
-            guard let token, try await service.endSession(token: token) else {
-                return Self.refusal(
-                    .unauthorized, code: "unauthorized", message: "The request needs the token of a session.")
-            }
-            return Response(status: .noContent)
-        }
+        group.post { request, context in try await open(request, context: context) }
+        group.delete { request, context in try await end(request, context: context) }
+    }
+
+    private func end(_ request: Request, context: Context) async throws -> Response {
+        let refusal = Self.refusal(
+            .unauthorized, code: "unauthorized", message: "The request needs the token of a session.")
+        guard let token = BearerToken.text(of: request), let account = try await service.account(ofToken: token)
+        else { return refusal }
+        (context as? any RecordedContext)?.record.record(sessionToken: token)
+        try await Connections.count(context, for: SigningService.hash(ofCaller: account))
+        if let refusal = try await service.throttled(token: token) { return Response(refusal) }
+        return try await service.endSession(token: token) ? Response(status: .noContent) : refusal
     }
 
     private struct Question: Decodable {
@@ -71,12 +75,15 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
         return min(expiry, Date(timeIntervalSince1970: 1e10)).addingTimeInterval(lifetimeAfterToken / .seconds(1))
     }
 
-    private func open(_ request: Request) async throws -> Response {
+    private func open(_ request: Request, context: Context) async throws -> Response {
         guard let name = try await authenticator.name(of: request) else {
             return Self.refusal(
                 .unauthorized, code: "unauthorized",
                 message: "The request needs a token of the app's identity provider.")
         }
+        // A new account has no id yet.
+        let account = try await service.account(named: name) ?? name
+        try await Connections.count(context, for: SigningService.hash(ofCaller: account))
         if let refusal = try await service.throttled(account: name) { return Response(refusal) }
         // Before the body arrives, because the token may expire in the meantime.
         let latestEnd = try await latestEnd(of: request)
