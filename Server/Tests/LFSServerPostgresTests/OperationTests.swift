@@ -149,6 +149,53 @@ struct OperationTests {
         }
     }
 
+    /// Runs a body with a server whose statements have a time limit of three seconds, while another transaction holds
+    /// the rows of Ann's account for longer.
+    private func runSlow<Value: Sendable>(
+        _ body: @escaping @Sendable (SyncService) async throws -> Value, check: (Value) async throws -> Void
+    ) async throws {
+        try await PostgresCase.run { run in
+            _ = try await run.server.device()
+            let scope = try await run.server.scope(of: "ann")
+            var options = PostgresOptions.patient
+            options.statementTimeout = .seconds(3)
+            let database = try TestStore.database(run.url, options: options)
+            let service = try await SyncService(database, schema: TestServer.schema)
+            let lock = try await run.hold("SELECT 1 FROM sync_scope WHERE id = '\(scope)' FOR UPDATE")
+            let hasEnded = Mutex(false)
+            async let value: Value = {
+                defer { hasEnded.withLock { $0 = true } }
+                return try await body(service)
+            }()
+            let late = """
+                application_name = '\(run.schema)' AND wait_event_type = 'Lock'
+                    AND clock_timestamp() - query_start > interval '4 seconds'
+                """
+            while !hasEnded.withLock({ $0 }), try await run.server.count("pg_stat_activity", where: late) == 0 {}
+            try await lock.rollback()
+            try await check(try await value)
+            await database.close()
+        }
+    }
+
+    @Test("The removal of an account may take longer than other statements")
+    func slowRemoval() async throws {
+        try await runSlow {
+            try await $0.removeAccount(named: "ann")
+        } check: {
+            #expect($0)
+        }
+    }
+
+    @Test("A recount of an account may take longer than other statements")
+    func slowRecount() async throws {
+        try await runSlow {
+            try await $0.recount(account: "ann")
+        } check: {
+            #expect($0 == 0)
+        }
+    }
+
     @Test("Positions continue after the known ones when a dump is restored elsewhere")
     func restored() async throws {
         try await PostgresCase.run { run in

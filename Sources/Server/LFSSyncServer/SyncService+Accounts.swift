@@ -32,8 +32,8 @@ extension SyncService {
     }
 
     /// Counts the rows, bytes, records of deletions and pending removals of all accounts or of one of them again, each
-    /// in its own transaction. The triggers keep the counters right, so this is only necessary after someone has
-    /// disabled them.
+    /// in its own transaction without a time limit. The triggers keep the counters right, so this is only necessary
+    /// after someone has disabled them.
     ///
     /// - Returns: the number of accounts whose counters were wrong.
     /// - Throws: ``SQLFailure``.
@@ -43,6 +43,7 @@ extension SyncService {
             let own = SyncScope.account(account.id).description
             let usage = UsageSQL.recount("id = ?1", schema: schema, dialect: database.dialect)
             let isWrong = try await database.write { db in
+                try PostgresOrder.liftLimit(db)
                 let scopes = try AccountTable.scopes(ownedBy: account.id, db)
                 for scope in scopes { try PostgresOrder.hold(scope, db) }
                 let before = try AccountTable.usage(of: own, db)

@@ -30,6 +30,7 @@ extension SyncService {
     public func restored() async throws {
         let day = Milliseconds.of(options.now()) + 30 * Milliseconds.day
         try await database.write { db in
+            try PostgresOrder.liftLimit(db)
             try SchemaTable.renewHistory(db)
             try RemovalTable.postponeAll(until: day, db)
         }
@@ -48,7 +49,9 @@ extension SyncService {
         let day = Milliseconds.of(options.now()) + 30 * Milliseconds.day
         let check = try await database.write { db in
             let check = try HistoryCheck(after: mark, db)
-            if check.finding != nil { try RemovalTable.postponeAll(until: day, db) }
+            guard check.finding != nil else { return check }
+            try PostgresOrder.liftLimit(db)
+            try RemovalTable.postponeAll(until: day, db)
             return check
         }
         if let finding = check.finding {
@@ -107,10 +110,16 @@ extension SyncService {
 
     /// Removes an account with its rows, its sessions, and its part in shared containers. Objects in the storage stay.
     ///
+    /// The removal is one transaction without a time limit. On SQLite, no other change is possible until its end, so
+    /// remove a large account when few devices sync.
+    ///
     /// - Returns: false if no account has that name.
     /// - Throws: ``SQLFailure``.
     public func removeAccount(named name: String) async throws -> Bool {
         let removal = AccountRemoval(schema: schema)
-        return try await database.write { try removal.remove(named: name, $0) }
+        return try await database.write { db in
+            try PostgresOrder.liftLimit(db)
+            return try removal.remove(named: name, db)
+        }
     }
 }

@@ -22,8 +22,8 @@ extension SyncStore {
         return try await target.write { db in
             try PostgresOrder.takeTurn(db)
             try requireEmpty(db)
-            try db.run(
-                script: "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
+            try PostgresOrder.liftLimit(db)
+            try db.run(script: "SET LOCAL idle_in_transaction_session_timeout = 0")
             try store.migrate(db)
             return try source.read { try StoreCopy(source: $0, target: db).run() }
         }

@@ -34,7 +34,15 @@ enum PostgresOrder {
     static func beginChange(_ db: any SQLConnection) throws {
         guard db.dialect == .postgres else { return }
         // A statement that needs more than the time limit would fail at each start.
-        try db.run(script: "SET LOCAL statement_timeout = 0; LOCK TABLE sync_session IN EXCLUSIVE MODE")
+        try liftLimit(db)
+        try db.run(script: "LOCK TABLE sync_session IN EXCLUSIVE MODE")
+    }
+
+    /// Lifts the time limit of the other statements of the transaction, for work of an operator whose size has no
+    /// limit. SQLite has no time limit.
+    static func liftLimit(_ db: any SQLConnection) throws {
+        guard db.dialect == .postgres else { return }
+        try db.run(script: "SET LOCAL statement_timeout = 0")
     }
 
     /// Locks a scope until the end of the transaction, so that no other transaction changes its rows in the meantime.
