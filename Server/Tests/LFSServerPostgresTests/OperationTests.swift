@@ -196,6 +196,36 @@ struct OperationTests {
         }
     }
 
+    @Test("Concurrent requests for sessions do not exceed their limit", arguments: [false, true])
+    func sessionLimit(exists: Bool) async throws {
+        var options = SyncServiceOptions()
+        options.sessionLimit = 3
+        try await runSharing(options) { run in
+            let service = run.server.service
+            if exists {
+                let token = try await service.addSession(account: "ann")
+                #expect(try await service.endSession(token: token))
+            }
+            let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 1...20 {
+                    group.addTask {
+                        do {
+                            _ = try await service.addSession(account: "ann")
+                            return true
+                        } catch let error as SyncSessionError where error.code == .tooMany {
+                            return false
+                        }
+                    }
+                }
+                var count = 0
+                for try await isAdded in group where isAdded { count += 1 }
+                return count
+            }
+            #expect(count == 3)
+            #expect(try await service.sessions(account: "ann").count == 3)
+        }
+    }
+
     @Test("Positions continue after the known ones when a dump is restored elsewhere")
     func restored() async throws {
         try await PostgresCase.run { run in

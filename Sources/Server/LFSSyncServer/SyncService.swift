@@ -138,8 +138,11 @@ public final class SyncService: Sendable {
         let people = schema.sharing.people.map { PeopleSQL(people: $0, dialect: database.dialect) }
         _ = try await database.write { [terms] db in
             try SessionTable.removeExpired(of: account, at: now, db)
+            let id = try SessionTable.account(named: account, db)
+            // The scope is locked before the account, as by a push.
+            try people?.add(account: account, db)
+            let limit = try AccountTable.heldSessionLimit(account: account, db) ?? Int64(sessionLimit)
             let count = try SessionTable.count(account: account, db)
-            let limit = try AccountTable.sessionLimit(account: account, db) ?? Int64(sessionLimit)
             guard count < limit else {
                 throw SyncSessionError(
                     code: .tooMany,
@@ -149,10 +152,7 @@ public final class SyncService: Sendable {
                         """
                 )
             }
-            let id = try SessionTable.add(
-                account: account, tokenHash: hash, terms: terms, at: now, db)
-            try people?.add(account: account, db)
-            return id
+            return try SessionTable.add(account: id, tokenHash: hash, terms: terms, at: now, db)
         }
         return token
     }

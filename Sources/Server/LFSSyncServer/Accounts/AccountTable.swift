@@ -77,10 +77,13 @@ enum AccountTable {
         return scopes
     }
 
-    /// Returns the maximum number of sessions of an account, or nil for that of the server.
-    static func sessionLimit(account name: String, _ db: any SQLConnection) throws -> Int64? {
+    /// Returns the maximum number of sessions of an account, or nil for that of the server. Others that count its
+    /// sessions in this way wait until the end of the transaction.
+    static func heldSessionLimit(account name: String, _ db: any SQLConnection) throws -> Int64? {
         var limit: Int64?
-        try db.query("SELECT sessionLimit FROM sync_account WHERE name = ?1", arguments: [.text(name)]) { row in
+        let lock = db.dialect == .postgres ? " FOR NO KEY UPDATE" : ""
+        let sql = "SELECT sessionLimit FROM sync_account WHERE name = ?1" + lock
+        try db.query(sql, arguments: [.text(name)]) { row in
             limit = try row.integer(0)
             return false
         }

@@ -175,12 +175,8 @@ enum SessionTable {
         var rights = SyncSessionRights()
     }
 
-    /// Creates a session for an account, and the account if no account has that name.
-    ///
-    /// - Returns: the session's id.
-    static func add(
-        account name: String, tokenHash: String, terms: Terms, at now: Int64, _ db: any SQLConnection
-    ) throws -> String {
+    /// Returns the id of an account. Creates the account if no account has that name.
+    static func account(named name: String, _ db: any SQLConnection) throws -> String {
         var id = FileID.make().text
         // Another server may add the same account at this moment. That account is then used.
         let isNew = try db.execute(
@@ -198,6 +194,16 @@ enum SessionTable {
                 return false
             }
         }
+        return id
+    }
+
+    /// Creates a session for an account.
+    ///
+    /// - Parameter account: the id of the account.
+    /// - Returns: the session's id.
+    static func add(
+        account: String, tokenHash: String, terms: Terms, at now: Int64, _ db: any SQLConnection
+    ) throws -> String {
         let session = FileID.make().text
         try db.execute(
             """
@@ -206,7 +212,7 @@ enum SessionTable {
             SELECT ?1, ?2, ?3, ?4, historyID, ?5, ?5, ?6, ?7, ?8, ?9 FROM sync_state WHERE id = 1
             """,
             arguments: [
-                .text(session), .text(id), .text(tokenHash), .text(terms.device), .integer(now),
+                .text(session), .text(account), .text(tokenHash), .text(terms.device), .integer(now),
                 terms.idleTime.map(SQLValue.integer) ?? .null, terms.endsAt.map(SQLValue.integer) ?? .null,
                 .integer(terms.rights.isReadOnly ? 1 : 0), terms.rights.text.map(SQLValue.text) ?? .null,
             ])
