@@ -182,6 +182,30 @@ struct RetentionTests {
         }
     }
 
+    @Test("Pruning removes the deletions of a large scope in several transactions")
+    func largeScope() async throws {
+        try await TestServer.watched { server, database in
+            let device = try await server.device()
+            let scope = try await server.scope(of: "ann")
+            try await device.sync()
+            try await server.execute(
+                """
+                INSERT INTO sync_tombstone (scopeID, tableName, key, updateID)
+                WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 5999)
+                SELECT '\(scope)', CASE WHEN i < 3500 THEN 'recipe' ELSE 'step' END, 'r' || i, '' FROM n
+                """,
+                """
+                UPDATE sync_tombstone SET updateID = '01000000-' || substr(key, 2) || '-7000-8000-000000000000'
+                """)
+            database.clear()
+            #expect(try await server.service.prune() == 5_000)
+            #expect(database.transactions >= 6, "\(database.transactions)")
+            #expect(try await server.count("sync_tombstone") == 0)
+            let pruned = "prunedThrough = '01000000-5999-7000-8000-000000000000'"
+            #expect(try await server.count("sync_scope", where: pruned) == 1)
+        }
+    }
+
     @Test("Pruning removes old deletions of all tables and scopes and keeps recent ones")
     func young() async throws {
         let clock = ManualClock()

@@ -2,8 +2,8 @@ import LFSWire
 
 /// The removal of tombstones that every device should have received.
 ///
-/// A run reads the index of each of the two tables once, in the order of the scopes. Each step is a transaction with
-/// the scopes of about a thousand tombstones, so that other writers get their turn in between.
+/// A run reads the index of each of the two tables once, in the order of the scopes, tables and positions. Each step is
+/// a transaction with about a thousand tombstones, so that other writers get their turn in between.
 enum Pruning {
     /// A table with tombstones.
     private struct Tombstones: Sendable {
@@ -12,13 +12,25 @@ enum Pruning {
         let condition: String
     }
 
+    /// A tombstone by its place in the index of positions.
+    fileprivate struct Entry: Sendable {
+        var scope = ""
+        var tableName = ""
+        var position = ""
+
+        /// The columns of the index.
+        static let columns = "scopeID, tableName, updateID"
+
+        var arguments: [SQLValue] { [.text(scope), .text(tableName), .text(position)] }
+    }
+
     /// The place that a run has reached.
     struct Place: Sendable {
         fileprivate var table = 0
-        /// The last scope that was pruned in the table.
-        fileprivate var scope = ""
+        /// The last tombstone that was pruned in the table.
+        fileprivate var last = Entry()
 
-        /// The place before the first scope.
+        /// The place before the first tombstone.
         static let start = Place()
     }
 
@@ -27,10 +39,10 @@ enum Pruning {
         Tombstones(table: "sync_member", condition: "isDeleted = 1 AND "),
     ]
 
-    /// The number of tombstones after which a step ends with their last scope.
+    /// The number of tombstones in a step.
     private static let stepLimit = 1_000
 
-    /// Removes old tombstones of the next scopes.
+    /// Removes the next old tombstones.
     ///
     /// - Parameters:
     ///   - place: the place to start from.
@@ -40,42 +52,48 @@ enum Pruning {
     static func prune(
         from place: Place, below bound: String, _ db: any SQLConnection
     ) throws -> (count: Int, next: Place?) {
+        try PostgresOrder.preferIndexes(db)
         let (tombstones, table) = (tables[place.table], tables[place.table].table)
-        let isOld = "\(tombstones.condition)updateID < ?2"
-        var (last, count) = ("", 0)
-        try db.query(
-            "SELECT scopeID FROM \(table) WHERE scopeID > ?1 AND \(isOld) ORDER BY scopeID LIMIT \(stepLimit)",
-            arguments: [.text(place.scope), .text(bound)]
-        ) { row in
-            last = try row.text(0) ?? last
-            count += 1
-            return true
-        }
-        let isLast = count < stepLimit
-        let next = Place(table: isLast ? place.table + 1 : place.table, scope: isLast ? "" : last)
-        guard count > 0 else { return (0, next.table < tables.count ? next : nil) }
-        let range = "scopeID > ?1 AND scopeID <= ?3 AND \(isOld)"
-        let arguments: [SQLValue] = [.text(place.scope), .text(bound), .text(last)]
-        try note(table, range: range, arguments: arguments, db)
-        let removed = try db.execute("DELETE FROM \(table) WHERE \(range)", arguments: arguments)
+        let range = "(\(Entry.columns)) > (?1, ?2, ?3) AND \(tombstones.condition)updateID < ?4"
+        let arguments = place.last.arguments + [.text(bound)]
+        let found = try entries(in: table, range: range, arguments: arguments, db)
+        let isLast = found.count < stepLimit
+        var next = place
+        next.table += isLast ? 1 : 0
+        next.last = isLast ? Entry() : found.last ?? Entry()
+        guard let last = found.last else { return (0, next.table < tables.count ? next : nil) }
+        try note(found, db)
+        let removed = try db.execute(
+            "DELETE FROM \(table) WHERE \(range) AND (\(Entry.columns)) <= (?5, ?6, ?7)",
+            arguments: arguments + last.arguments)
         return (removed, next.table < tables.count ? next : nil)
     }
 
-    /// Records how far the scopes are pruned.
-    private static func note(
-        _ table: String, range: String, arguments: [SQLValue], _ db: any SQLConnection
-    ) throws {
-        var scopes = SQLColumn(.text)
-        var positions = SQLColumn(.text)
-        try db.query(
-            "SELECT scopeID, max(updateID) FROM \(table) WHERE \(range) GROUP BY scopeID ORDER BY scopeID",
-            arguments: arguments
-        ) { row in
-            guard let scope = try row.text(0), let position = try row.text(1) else { return true }
-            scopes.values.append(.text(scope))
-            positions.values.append(.text(position))
+    /// Returns the tombstones of the next step.
+    private static func entries(
+        in table: String, range: String, arguments: [SQLValue], _ db: any SQLConnection
+    ) throws -> [Entry] {
+        var found: [Entry] = []
+        let sql = """
+            SELECT \(Entry.columns) FROM \(table) WHERE \(range) ORDER BY \(Entry.columns) LIMIT \(stepLimit)
+            """
+        try db.query(sql, arguments: arguments) { row in
+            guard let scope = try row.text(0), let name = try row.text(1), let position = try row.text(2) else {
+                throw SQLFailure(.unusable, message: "A row of \(table) lacks a value.")
+            }
+            found.append(Entry(scope: scope, tableName: name, position: position))
             return true
         }
+        return found
+    }
+
+    /// Records how far the scopes are pruned.
+    private static func note(_ entries: [Entry], _ db: any SQLConnection) throws {
+        // Positions are ASCII, so their order in Swift is that of the databases.
+        let reached = Dictionary(entries.map { ($0.scope, $0.position) }) { max($0, $1) }
+        let sorted = reached.sorted { $0.key < $1.key }
+        let scopes = SQLColumn(.text, values: sorted.map { .text($0.key) })
+        let positions = SQLColumn(.text, values: sorted.map { .text($0.value) })
         let change = "UPDATE sync_scope SET prunedThrough ="
         let statement =
             db.dialect == .sqlite

@@ -45,6 +45,13 @@ enum PostgresOrder {
         try db.run(script: "SET LOCAL statement_timeout = 0")
     }
 
+    /// Makes the other statements of the transaction read by an index where one exists. The planner estimates a range
+    /// of several columns by the first one, and may read the whole table for a few rows.
+    static func preferIndexes(_ db: any SQLConnection) throws {
+        guard db.dialect == .postgres else { return }
+        try db.run(script: "SET LOCAL enable_seqscan = off")
+    }
+
     /// Locks a scope until the end of the transaction, so that no other transaction changes its rows in the meantime.
     static func hold(_ scope: String, _ db: any SQLConnection) throws {
         guard db.dialect == .postgres else { return }
