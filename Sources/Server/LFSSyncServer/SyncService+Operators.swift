@@ -18,7 +18,8 @@ extension SyncService {
             count += step.count
             place = step.next
         }
-        _ = try await database.write { try SessionTable.removeExpired(at: now, $0) }
+        let limit = 50
+        while try await database.write({ try SessionTable.removeExpired(at: now, limit: limit, $0) }) == limit {}
         return count
     }
 

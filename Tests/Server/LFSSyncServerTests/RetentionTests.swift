@@ -206,6 +206,24 @@ struct RetentionTests {
         }
     }
 
+    @Test("Pruning removes expired sessions in several transactions")
+    func expiredSessions() async throws {
+        try await TestServer.watched { server, database in
+            _ = try await server.device()
+            let account = try await server.id("ann")
+            try await server.execute(
+                """
+                INSERT INTO sync_session (id, accountID, tokenHash, historyID, expiresAt)
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+                SELECT 's' || i, '\(account)', 't' || i, 'h', 1 FROM n
+                """)
+            database.clear()
+            #expect(try await server.service.prune() == 0)
+            #expect(database.statements.count { $0.hasPrefix("DELETE FROM sync_session") } == 3)
+            #expect(try await server.count("sync_session") == 1)
+        }
+    }
+
     @Test("Pruning removes old deletions of all tables and scopes and keeps recent ones")
     func young() async throws {
         let clock = ManualClock()

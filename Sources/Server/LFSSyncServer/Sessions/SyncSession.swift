@@ -287,11 +287,15 @@ enum SessionTable {
         return found
     }
 
-    /// Removes expired sessions.
+    /// Removes some expired sessions. Each may have thousands of checkpoints and results of mutations.
     ///
-    /// - Returns: the number of removed sessions.
-    static func removeExpired(at now: Int64, _ db: any SQLConnection) throws -> Int {
-        try db.execute("DELETE FROM sync_session WHERE expiresAt <= ?1", arguments: [.integer(now)])
+    /// - Returns: the number of removed sessions, which is below the limit after the last one.
+    static func removeExpired(at now: Int64, limit: Int, _ db: any SQLConnection) throws -> Int {
+        try db.execute(
+            """
+            DELETE FROM sync_session WHERE expiresAt <= ?1
+                AND id IN (SELECT id FROM sync_session WHERE expiresAt <= ?1 LIMIT ?2)
+            """, arguments: [.integer(now), .integer(Int64(limit))])
     }
 
     /// Removes the expired sessions of an account, so that they do not count towards its limit.
