@@ -102,8 +102,8 @@ final class PostgresConnection {
         guard PQntuples(result) == 1, let value = PQgetvalue(result, 0, 0) else {
             throw SQLFailure(
                 .unusable,
-                message: "The URL of the database is that of a connection pooler. Also give the URL of PostgreSQL "
-                    + "itself: --direct-database, or directURL in Swift.")
+                message: "The URL of the database is that of a connection pooler. Use the URL of PostgreSQL itself, or "
+                    + "add it: as --direct-database of a server, or as directURL in Swift.")
         }
         process = Int32(String(cString: value)) ?? 0
         if isPooled, PQgetisnull(result, 0, 1) == 0 { settings.append(("synchronous_commit", "on")) }

@@ -70,6 +70,13 @@ struct DatabaseOptionTests {
         #expect(try SyncStoreOptions.parse(database + direct).directDatabase == direct[1])
     }
 
+    @Test("A move reports that nothing was moved only if that is certain")
+    func moveOutcome() {
+        #expect(MoveCommand.outcome(after: SQLFailure(.busy, message: "x")) == "Nothing was moved.")
+        let unknown = MoveCommand.outcome(after: SQLFailure(.unavailable, message: "x"))
+        #expect(unknown.contains("unless the target has tables"))
+    }
+
     /// Runs lfs-server, and returns its status and its messages.
     private func run(_ words: [String]) throws -> (status: Int32, messages: String) {
         let (process, errors) = (Process(), Pipe())

@@ -9,8 +9,9 @@ struct MoveCommand: AsyncParsableCommand {
         discussion: """
             Stop the server first. The command refuses a file that is open elsewhere, and
             a target that has tables. It writes nothing to the file, and fills the target
-            in one transaction: after a failure, the target is still empty. Devices
-            continue without receiving their rows again.
+            in one transaction: after a failure, the target is still empty, or complete if
+            the connection ended during the commit. Devices continue without receiving
+            their rows again.
 
             EXAMPLES
               Move the database of a stopped server:
@@ -36,6 +37,13 @@ struct MoveCommand: AsyncParsableCommand {
         }
     }
 
+    /// Returns a sentence about the state of the target after a failure. If the connection ends during the commit, the
+    /// server may have committed.
+    static func outcome(after failure: SQLFailure) -> String {
+        guard failure.code == .unavailable else { return "Nothing was moved." }
+        return "Nothing was moved, unless the target has tables now. It then has all rows, and the move is complete."
+    }
+
     func run() async throws {
         let target: PostgresDatabase
         do {
@@ -48,7 +56,7 @@ struct MoveCommand: AsyncParsableCommand {
         do {
             result = .success(try await SyncStore.move(fileAt: from, to: target))
         } catch let failure as SQLFailure {
-            result = .failure(CommandFailure("\(failure.message) Nothing was moved."))
+            result = .failure(CommandFailure("\(failure.message) \(Self.outcome(after: failure))"))
         } catch {
             result = .failure(error)
         }

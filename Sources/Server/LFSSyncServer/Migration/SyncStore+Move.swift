@@ -9,7 +9,8 @@ extension SyncStore {
     ///   - target: a PostgreSQL database without tables in its current schema.
     /// - Returns: the number of rows of each table, which is the same in both databases.
     /// - Throws: ``SyncStoreError`` if the file is in use, damaged or of another version, or if the target has tables,
-    ///   and ``SQLFailure``. After an error, the target is still empty.
+    ///   and ``SQLFailure``. After an error, the target is still empty. After ``SQLFailure/Code/unavailable``, it may
+    ///   be complete instead, because the connection may have ended during the commit.
     public static func move(fileAt path: String, to target: any SQLDatabase) async throws -> [String: Int64] {
         guard target.dialect == .postgres else {
             throw SQLFailure(.unusable, message: "A store can only be moved to PostgreSQL.")
