@@ -36,9 +36,9 @@ extension DatabaseStorageService {
         var (records, tags): ([UUID: GivenRecord], [Tag]) = ([:], [])
         for (name, content) in contents {
             if let id = UUID(text: name) {
-                records[id] = try? JournalFolder.decoded(GivenRecord.self, data: content, name: name)
+                records[id] = try? JournalJSON.decoded(GivenRecord.self, data: content, name: name)
             } else if name == GivenTable.tags {
-                tags = (try? JournalFolder.decoded([Tag].self, data: content, name: name)) ?? []
+                tags = (try? JournalJSON.decoded([Tag].self, data: content, name: name)) ?? []
             }
         }
         return (records, tags)
@@ -48,7 +48,7 @@ extension DatabaseStorageService {
     func saveGiven(_ records: [UUID: GivenRecord?]) async throws {
         try await write("The database") { db in
             for (id, given) in records {
-                let content = try given.map { try JournalFolder.encoded($0, name: id.text) }
+                let content = try given.map { try JournalJSON.encoded($0, name: id.text) }
                 try GivenTable.put(content, as: id.text, db)
             }
         }
@@ -56,7 +56,7 @@ extension DatabaseStorageService {
 
     /// Records the tags that the folder was given.
     func saveGiven(_ tags: [Tag]) async throws {
-        let content = try JournalFolder.encoded(tags, name: GivenTable.tags)
+        let content = try JournalJSON.encoded(tags, name: GivenTable.tags)
         try await write("The database") { db in
             try GivenTable.put(content, as: GivenTable.tags, db)
         }

@@ -20,11 +20,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
     /// it.
     public let lfs: LFSManager
 
-    /// Creates a journal on a database that ``migrate(_:)`` has prepared, and on its manager.
-    ///
-    /// - Parameters:
-    ///   - database: The database.
-    ///   - lfs: The manager that is open on the database.
+    /// Creates a journal on a database that ``migrate(_:)`` has prepared, and on the manager that is open on it.
     public init(database: any DatabaseWriter, lfs: LFSManager) {
         self.database = database
         self.lfs = lfs
@@ -61,7 +57,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
     public static func openDatabase(at file: URL) async throws -> DatabasePool {
         let folder = file.deletingLastPathComponent()
         do {
-            _ = try Directory.open(folder.path, makes: true)
+            _ = try Directory.make(folder.path)
         } catch {
             throw FileStorageError.directoryCreationFailed(path: folder.path, reason: .init(error))
         }

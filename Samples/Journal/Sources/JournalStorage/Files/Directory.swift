@@ -15,39 +15,45 @@ final class Directory: Sendable {
 
     private init(_ handle: OpenFile) { self.handle = handle }
 
-    /// Opens a folder. Links in its path are followed, since the path is the app's own.
-    ///
-    /// - Parameter makes: Indicates that a missing folder and its missing parents are created. They are then durable.
-    /// - Returns: The folder, or nil if it is missing.
-    static func open(_ path: String, makes: Bool) throws -> Directory? {
-        do {
-            return Directory(OpenFile(try checked { openFolder(AT_FDCWD, name: path, flags: O_RDONLY | O_DIRECTORY) }))
-        } catch let error as SystemFailure where error.isMissing {
-            guard makes else { return nil }
-            let parent = (path as NSString).deletingLastPathComponent
-            guard parent != path, let above = try open(parent.isEmpty ? "." : parent, makes: true) else { throw error }
-            return try above.folder((path as NSString).lastPathComponent, makes: true)
-        }
+    /// Opens a folder. Links in its path are followed, since the path is the app's own. Nil if the folder is missing.
+    static func open(_ path: String) throws -> Directory? {
+        try found { openExisting(AT_FDCWD, name: path, flags: O_DIRECTORY) }.map(Directory.init)
     }
 
-    /// Opens a folder in this folder.
-    ///
-    /// - Returns: The folder, or nil if it is missing and is not to be created.
-    func folder(_ name: String, makes: Bool) throws -> Directory? {
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-        do {
-            return Directory(OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) }))
-        } catch let error as SystemFailure where error.isMissing {
-            guard makes else { return nil }
-        }
+    /// Opens a folder as ``open(_:)`` does. A missing folder and its missing parents are created, and are then durable.
+    static func make(_ path: String) throws -> Directory {
+        if let folder = try open(path) { return folder }
+        let parent = (path as NSString).deletingLastPathComponent
+        guard parent != path, path != "." else { throw SystemFailure.last }
+        return try make(parent.isEmpty ? "." : parent).makeFolder((path as NSString).lastPathComponent)
+    }
+
+    /// Opens a folder in this folder. Nil if it is missing.
+    func folder(_ name: String) throws -> Directory? {
+        try Self.found { openExisting(descriptor, name: name, flags: O_DIRECTORY | O_NOFOLLOW) }.map(Directory.init)
+    }
+
+    /// Opens a folder in this folder. A missing folder is created.
+    func makeFolder(_ name: String) throws -> Directory {
+        if let folder = try folder(name) { return folder }
         if mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST { throw SystemFailure.last }
         try sync()
-        return Directory(OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) }))
+        guard let folder = try folder(name) else { throw SystemFailure.last }
+        return folder
+    }
+
+    /// Returns nil if a call fails because a name is missing.
+    private static func found(_ call: () -> Int32) throws -> OpenFile? {
+        do {
+            return OpenFile(try checked(call))
+        } catch let error as SystemFailure where error.isMissing {
+            return nil
+        }
     }
 
     /// Returns the names of all entries except `.` and `..`.
     func names() throws -> [String] {
-        let again = try checked { openFolder(descriptor, name: ".", flags: O_RDONLY | O_DIRECTORY) }
+        let again = try checked { openExisting(descriptor, name: ".", flags: O_DIRECTORY) }
         guard let stream = fdopendir(again) else {
             _ = close(again)
             throw SystemFailure.last
@@ -67,19 +73,12 @@ final class Directory: Sendable {
         return names
     }
 
-    /// Opens a regular file for reading.
-    ///
-    /// - Returns: The file, or nil if it is missing.
+    /// Opens a regular file for reading. Nil if it is missing.
     func file(_ name: String) throws -> OpenFile? {
-        do {
-            // Without O_NONBLOCK, opening a pipe would wait for a writer.
-            let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-            let file = OpenFile(try checked { openFolder(descriptor, name: name, flags: flags) })
-            guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemFailure.notAFile }
-            return file
-        } catch let error as SystemFailure where error.isMissing {
-            return nil
-        }
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
+        let file = try Self.found { openExisting(descriptor, name: name, flags: O_NOFOLLOW | O_NONBLOCK) }
+        if let file, try file.status().st_mode & S_IFMT != S_IFREG { throw SystemFailure.notAFile }
+        return file
     }
 
     /// Returns true if a regular file has the name.
@@ -124,8 +123,8 @@ final class Directory: Sendable {
 }
 
 /// Calls `openat`. That function is variadic, so that Swift cannot pass it to a closure in both forms.
-private func openFolder(_ descriptor: Int32, name: String, flags: Int32) -> Int32 {
-    openat(descriptor, name, flags | O_CLOEXEC)
+private func openExisting(_ descriptor: Int32, name: String, flags: Int32) -> Int32 {
+    openat(descriptor, name, O_RDONLY | O_CLOEXEC | flags)
 }
 
 private func openNew(_ descriptor: Int32, name: String) -> Int32 {

@@ -71,3 +71,29 @@ final class OpenFile: Sendable {
         return status
     }
 }
+
+/// The bytes of an open file in chunks.
+struct FileChunks: AsyncSequence, Sendable {
+    let file: OpenFile
+    /// The name of the file in errors.
+    let name: String
+
+    func makeAsyncIterator() -> Iterator { Iterator(file: file, name: name) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let file: OpenFile
+        let name: String
+        var offset: Int64 = 0
+
+        @concurrent mutating func next() async throws -> Data? {
+            try Task.checkCancellation()
+            do {
+                let chunk = try file.chunk(at: offset)
+                offset += Int64(chunk.count)
+                return chunk.isEmpty ? nil : chunk
+            } catch {
+                throw FileStorageError.fileReadFailed(name: name, reason: .init(error))
+            }
+        }
+    }
+}

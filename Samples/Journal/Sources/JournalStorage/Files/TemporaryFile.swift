@@ -45,32 +45,3 @@ final class TemporaryFile: Sendable {
         name.firstIndex(of: "~").map { String(name[..<$0]) }
     }
 }
-
-/// The bytes of an open file, which are read on a queue of their own.
-struct FileChunks: AsyncSequence, Sendable {
-    let file: OpenFile
-    /// The name of the file in errors.
-    let name: String
-
-    func makeAsyncIterator() -> Iterator { Iterator(file: file, name: name) }
-
-    struct Iterator: AsyncIteratorProtocol {
-        let file: OpenFile
-        let name: String
-        var offset: Int64 = 0
-
-        mutating func next() async throws -> Data? {
-            try Task.checkCancellation()
-            let (file, offset, name) = (file, offset, name)
-            let chunk = try await FileQueue.readers.run {
-                do {
-                    return try file.chunk(at: offset)
-                } catch {
-                    throw FileStorageError.fileReadFailed(name: name, reason: .init(error))
-                }
-            }
-            self.offset += Int64(chunk.count)
-            return chunk.isEmpty ? nil : chunk
-        }
-    }
-}
