@@ -22,12 +22,6 @@ public struct AlbumMember: Hashable, Sendable, Identifiable {
     public var name: String
 
     /// Creates a member of an album.
-    ///
-    /// - Parameters:
-    ///   - albumID: The album.
-    ///   - accountID: The account's id on the sync server.
-    ///   - role: The member's permissions.
-    ///   - name: The owner's name for the account.
     public init(albumID: UUID, accountID: String, role: Role = .viewer, name: String) {
         self.albumID = albumID
         self.accountID = accountID

@@ -119,14 +119,14 @@ extension DatabaseStorageService {
     private func reading<Result>(
         _ file: FileData, filename: String, _ body: () async throws -> Result
     ) async throws -> Result {
-        do {
-            return try await body()
-        } catch let error as LFSError where error.isMissing {
-            throw FileStorageError.imageNotFound(name: filename, reason: .init(error))
-        } catch let error as LFSError where error.code != .cancelled {
-            throw FileStorageError.fileReadFailed(name: filename, reason: .init(error))
-        } catch is LFSError {
-            throw CancellationError()
+        try await Self.catching {
+            .fileReadFailed(name: filename, reason: $0)
+        } _: {
+            do {
+                return try await body()
+            } catch let error as LFSError where error.isMissing {
+                throw FileStorageError.imageNotFound(name: filename, reason: .init(error))
+            }
         }
     }
 
@@ -135,5 +135,26 @@ extension DatabaseStorageService {
             throw FileStorageError.imageNotFound(name: filename, reason: "another device has not uploaded it yet")
         }
         return value
+    }
+}
+
+/// The bytes of a picture, with the errors of the journal.
+struct PictureChunks: AsyncSequence, Sendable {
+    let contents: FileContents
+    let name: String
+
+    func makeAsyncIterator() -> Iterator { Iterator(chunks: contents.makeAsyncIterator(), name: name) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var chunks: FileContents.Iterator
+        let name: String
+
+        mutating func next() async throws -> Data? {
+            try await DatabaseStorageService.catching {
+                .fileReadFailed(name: name, reason: $0)
+            } _: {
+                try await chunks.next()
+            }
+        }
     }
 }

@@ -35,7 +35,23 @@ extension DatabaseStorageService {
 
     /// Returns the pictures that can be restored, the last deleted first.
     public func loadDeletedImages(limit: Int) async throws -> [DeletedImage] {
-        try await read("The deleted pictures") { db in try PictureTable.trashed(limit, db) }
+        let sql = """
+            SELECT recordId, fileId, deletedAt FROM picture INDEXED BY picture_deleted
+            WHERE deletedAt IS NOT NULL ORDER BY deletedAt DESC LIMIT ?
+            """
+        return try await read("The deleted pictures") { db in
+            let rows = try Row.fetchAll(db, sql: sql, arguments: [limit])
+            let images = try StoredImage.all(rows.compactMap { String.fromDatabaseValue($0[1]) }, db)
+            return rows.compactMap { row in
+                guard let record = String.fromDatabaseValue(row[0]).flatMap(UUID.init(text:)),
+                    let image = String.fromDatabaseValue(row[1]).flatMap({ images[$0] })
+                else { return nil }
+                // Another program may have written any value.
+                let time = Int.fromDatabaseValue(row[2]).flatMap { Timestamp.storable.contains($0) ? $0 : nil }
+                return DeletedImage(
+                    image: image, recordID: record, deletedAt: time.map(Date.init(millisecondsSince1970:)))
+            }
+        }
     }
 
     /// Returns a deleted picture to its record, at its earlier place.
@@ -50,22 +66,55 @@ extension DatabaseStorageService {
 
     /// Deletes a picture finally that could be restored. Nothing happens if no deleted picture has the file.
     public func deleteTrashedImage(_ file: FileData.ID) async throws {
-        _ = try await write("\(file)") { db in try PictureTable.empty(file, before: .distantPast, db) }
-    }
-
-    /// Deletes the pictures finally that were deleted some days ago, if this device has also known the deletion for as
-    /// many days. Call this about once an hour.
-    ///
-    /// One call counts as at most seven days since the last one, so that a clock that is wrong for a while deletes
-    /// nothing.
-    public func expireTrash(after days: Int, now: Date = Date()) async throws {
-        try await write("The deleted pictures") { db in try PictureTable.expire(after: days, now: now, db) }
+        try await write("\(file)") { db in
+            try db.execute(sql: "DELETE FROM picture WHERE fileId = ? AND deletedAt IS NOT NULL", arguments: [file])
+        }
     }
 
     /// Deletes all pictures finally that were deleted before a time.
     ///
     /// - Returns: The number of these pictures.
     @discardableResult public func emptyTrash(before date: Date) async throws -> Int {
-        try await write("The deleted pictures") { db in try PictureTable.empty(nil, before: date, db) }
+        // A value that is not a number compares as larger.
+        let sql = "DELETE FROM picture INDEXED BY picture_deleted WHERE deletedAt < ?"
+        return try await write("The deleted pictures") { db in
+            try db.execute(sql: sql, arguments: [date.millisecondsSince1970])
+            return db.changesCount
+        }
+    }
+
+    // MARK: Expiry
+
+    /// Deletes the pictures finally that were deleted some days ago, both by the time in their row and by the time for
+    /// which this device has known the deletion. Call this about once an hour.
+    ///
+    /// The clock of the device that deleted the picture may be wrong, and so may the clock of this device. Therefore
+    /// the table `picture_trash` adds up the time between calls. A pause of more than seven days counts as seven days,
+    /// so that no single wrong time deletes a picture.
+    public func expireTrash(after days: Int, now date: Date = Date()) async throws {
+        let (now, day) = (date.millisecondsSince1970, 86_400_000)
+        try await write("The deleted pictures") { db in
+            // Restored pictures.
+            try db.execute(
+                sql: """
+                    DELETE FROM picture_trash
+                    WHERE NOT EXISTS (SELECT 1 FROM picture WHERE id = pictureId AND deletedAt IS NOT NULL)
+                    """)
+            // A clock that was set back adds nothing.
+            try db.execute(
+                sql: "UPDATE picture_trash SET age = age + min(max(?1 - seenAt, 0), ?2), seenAt = ?1",
+                arguments: [now, 7 * day])
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO picture_trash (pictureId, age, seenAt)
+                    SELECT id, 0, ? FROM picture INDEXED BY picture_deleted WHERE deletedAt IS NOT NULL
+                    """, arguments: [now])
+            // A value that is not a number compares as larger.
+            try db.execute(
+                sql: """
+                    DELETE FROM picture INDEXED BY picture_deleted WHERE deletedAt < ?
+                        AND EXISTS (SELECT 1 FROM picture_trash WHERE pictureId = picture.id AND age >= ?)
+                    """, arguments: [now - days * day, days * day])
+        }
     }
 }

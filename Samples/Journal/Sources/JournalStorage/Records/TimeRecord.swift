@@ -28,16 +28,7 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
     /// A stored record lists the pictures that the storage has. See ``FileStorageService``.
     public var images: [String]
 
-    /// Creates a record and rounds its times to the millisecond.
-    ///
-    /// - Parameters:
-    ///   - id: The record's id.
-    ///   - start: The start.
-    ///   - end: The end. Nil while the record is running.
-    ///   - timeZone: The time zone in which the record was made. By default that of this device.
-    ///   - comment: A text about the period.
-    ///   - tags: The ids of the tags.
-    ///   - images: The names of the pictures.
+    /// Creates a record and rounds its times to the millisecond. Its time zone is by default that of this device.
     public init(
         id: UUID = UUID(), start: Date, end: Date? = nil, timeZone: TimeZone = .current, comment: String = "",
         tags: [UUID] = [], images: [String] = []

@@ -8,10 +8,6 @@ public struct TimelinePlace: Hashable, Sendable {
     public let id: UUID
 
     /// Creates a place from a record's start and id.
-    ///
-    /// - Parameters:
-    ///   - start: The start of the record.
-    ///   - id: The id of the record.
     public init(start: Date, id: UUID) {
         self.start = start.wholeMilliseconds
         self.id = id
