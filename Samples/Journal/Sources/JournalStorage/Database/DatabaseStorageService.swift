@@ -99,24 +99,6 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         try database.close()
     }
 
-    // MARK: Tags
-
-    public func loadTags() async throws -> [Tag] { try await read("The tags") { db in try TagTable.all(db) } }
-
-    public func saveTags(_ tags: [Tag]) async throws {
-        try tags.requireStorable()
-        try await write("The tags") { db in try TagTable.replace(with: tags, db) }
-    }
-
-    /// Adds a tag at the end of the list, or changes the tag with its id. Other tags are unchanged, including those
-    /// that another device has just added.
-    ///
-    /// - Throws: The errors of ``saveTags(_:)``.
-    public func addTag(_ tag: Tag) async throws {
-        try [tag].requireStorable()
-        try await write("tag \(tag.id.text)") { db in try TagTable.add(tag, db) }
-    }
-
     // MARK: Records
 
     public func loadRecords(from: Date, to: Date) async throws -> [TimeRecord] {

@@ -31,7 +31,7 @@ public struct JournalDay: Hashable, Sendable {
     /// The preceding day.
     public var previous: JournalDay { JournalDay(containing: interval.start.addingTimeInterval(-1), in: timeZone) }
 
-    static func calendar(in timeZone: TimeZone) -> Calendar {
+    package static func calendar(in timeZone: TimeZone) -> Calendar {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
         return calendar
