@@ -1,6 +1,32 @@
+import Crypto
 import Foundation
 import LFSSettings
 import Synchronization
+
+/// A session of a browser: an id that cannot be guessed, in a cookie that scripts cannot read.
+struct Session: Hashable, Sendable {
+    /// The id: 32 random characters.
+    let id: String
+    /// Indicates that the password was entered in the session, or that no password is needed.
+    let isLoggedIn: Bool
+    /// The end of the session, in seconds since 1970.
+    let expires: Int
+    /// Indicates that the browser does not have the cookie yet.
+    var isNew = false
+
+    /// The text of the cookie, which is signed.
+    var text: String { "\(isLoggedIn ? "in" : "out").\(id).\(expires)" }
+}
+
+extension Session {
+    /// Reads the text of a cookie in exactly this format.
+    init?(_ text: String) {
+        let fields = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        guard fields.count == 3, let expires = Int(fields[2]) else { return nil }
+        self.init(id: fields[1], isLoggedIn: fields[0] == "in", expires: expires)
+        guard self.text == text else { return nil }
+    }
+}
 
 /// A list of sessions. It creates sessions and form tokens and verifies them, also after a restart.
 ///
@@ -15,7 +41,8 @@ final class Sessions: Sendable {
     static let maxEnded = 1_000
 
     private struct Owned {
-        var seal: Seal
+        /// The key that signs cookies and form tokens.
+        var key: SymmetricKey
         /// The ended sessions by their ids, with the times at which they would have expired.
         var ended: [String: Int]
     }
@@ -33,7 +60,7 @@ final class Sessions: Sendable {
         _ settings: StorageRouter, password: Password?, isTLS: Bool,
         now: @escaping @Sendable () -> Int = { Int(Date().timeIntervalSince1970) }
     ) async throws -> Sessions {
-        let fresh = Seal.random(secretByteCount)
+        let fresh = random(secretByteCount)
         let secret = try await settings.update(.sessionSecret) { secret in
             if secret.isEmpty { secret = fresh }
         }
@@ -58,26 +85,25 @@ final class Sessions: Sendable {
         self.password = password
         self.isTLS = isTLS
         self.now = now
-        owned = Mutex(Owned(seal: Seal(secret: secret, password: password), ended: ended))
+        owned = Mutex(Owned(key: Self.key(secret, password: password), ended: ended))
     }
 
     // MARK: Cookies
 
     func newSession(isLoggedIn: Bool) -> Session {
         Session(
-            id: Seal.hex(Seal.random(16)), isLoggedIn: isLoggedIn, expires: now() + Self.lifetime, isNew: true)
+            id: Self.hex(Self.random(16)), isLoggedIn: isLoggedIn, expires: now() + Self.lifetime, isNew: true)
     }
 
     /// Returns the session of a request's cookies. Nil if they contain no valid session.
     func session(cookies: [String]) -> Session? {
-        let (time, owned) = (now(), owned.withLock { $0 })
+        let (time, ended) = (now(), owned.withLock { $0.ended })
         for pair in cookies.flatMap({ $0.split(separator: ";") }) {
             let parts = pair.trimmingCharacters(in: .whitespaces).split(separator: "=", maxSplits: 1)
             guard parts.count == 2, parts[0] == Self.cookie, let dot = parts[1].lastIndex(of: ".") else { continue }
             let code = String(parts[1][parts[1].index(after: dot)...])
             guard let session = Session(String(parts[1][..<dot])),
-                owned.seal.isRight(code, for: "session \(session.text)"),
-                session.expires > time, owned.ended[session.id] == nil
+                isRight(code, for: "session \(session.text)"), session.expires > time, ended[session.id] == nil
             else { continue }
             return session
         }
@@ -85,17 +111,43 @@ final class Sessions: Sendable {
     }
 
     func header(for session: Session) -> String {
-        let code = owned.withLock { $0.seal }.code(for: "session \(session.text)")
+        let code = code(for: "session \(session.text)")
         return "\(Self.cookie)=\(session.text).\(code); Path=/; HttpOnly; SameSite=Strict" + (isTLS ? "; Secure" : "")
     }
 
     // MARK: Forms
 
     /// Returns the token in the forms of a session's pages, which other sites cannot know.
-    func token(of session: Session) -> String { owned.withLock { $0.seal }.code(for: "form \(session.id)") }
+    func token(of session: Session) -> String { code(for: "form \(session.id)") }
 
-    func isToken(_ text: String, of session: Session) -> Bool {
-        owned.withLock { $0.seal }.isRight(text, for: "form \(session.id)")
+    func isToken(_ text: String, of session: Session) -> Bool { isRight(text, for: "form \(session.id)") }
+
+    // MARK: Signatures
+
+    /// - Parameter password: The digest of the password. Empty without a password. With another password all earlier
+    ///   signatures are invalid.
+    private static func key(_ secret: Data, password: Data) -> SymmetricKey {
+        // RFC 5869.
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret), salt: password, info: Data("journal sessions 1".utf8),
+            outputByteCount: secretByteCount)
+    }
+
+    private func code(for text: String) -> String {
+        Self.hex(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: owned.withLock { $0.key }))
+    }
+
+    /// Compares digests, which takes the same time for all texts.
+    private func isRight(_ code: String, for text: String) -> Bool {
+        SHA256.hash(data: Data(code.utf8)) == SHA256.hash(data: Data(self.code(for: text).utf8))
+    }
+
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { String(format: "%02x", $0) }.joined()
+    }
+
+    private static func random(_ count: Int) -> Data {
+        SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) }
     }
 
     // MARK: Ends
@@ -123,9 +175,9 @@ final class Sessions: Sendable {
     ///
     /// - Throws: `SettingsError`. The sessions then remain valid.
     func endAll() async throws {
-        let secret = Seal.random(Self.secretByteCount)
+        let secret = Self.random(Self.secretByteCount)
         try await settings.set(secret, for: .sessionSecret)
-        owned.withLock { $0 = Owned(seal: Seal(secret: secret, password: password), ended: [:]) }
+        owned.withLock { $0 = Owned(key: Self.key(secret, password: password), ended: [:]) }
         // These sessions are signed with a key that no longer exists.
         try await settings.remove(.endedSessions)
     }
