@@ -21,8 +21,6 @@ final class FileHistory: Service {
         var order: [FileID] = []
         var transfers: [FileID: FileTransfer] = [:]
         var totals = Totals()
-        var watchers: [Int: AsyncStream<HistoryLine>.Continuation] = [:]
-        var next = 0
     }
 
     static let maxFiles = 1_000
@@ -32,6 +30,7 @@ final class FileHistory: Service {
     private let events: AsyncStream<LFSEvent>
     private let times: LocalTime
     private let state = Mutex(State())
+    private let broadcast = Broadcast<HistoryLine>()
 
     init(_ events: AsyncStream<LFSEvent>, times: LocalTime) {
         self.events = events
@@ -47,16 +46,14 @@ final class FileHistory: Service {
 
     /// Adds a line and passes it to open pages.
     func add(_ line: HistoryLine) {
-        let watchers = state.withLock { state in
+        state.withLock { state in
             Self.append(line, to: &state.recent, limit: Self.maxRecent)
-            if let file = line.file {
-                if state.files[file] == nil { state.order.append(file) }
-                Self.append(line, to: &state.files[file, default: []], limit: Self.maxLinesOfFile)
-                if state.order.count > Self.maxFiles { state.files[state.order.removeFirst()] = nil }
-            }
-            return Array(state.watchers.values)
+            guard let file = line.file else { return }
+            if state.files[file] == nil { state.order.append(file) }
+            Self.append(line, to: &state.files[file, default: []], limit: Self.maxLinesOfFile)
+            if state.order.count > Self.maxFiles { state.files[state.order.removeFirst()] = nil }
         }
-        for watcher in watchers { watcher.yield(line) }
+        broadcast.send(line)
     }
 
     /// Adds the line of a file whose local copy was freed, which no event of the library reports.
@@ -82,19 +79,7 @@ final class FileHistory: Service {
     func totals() -> Totals { state.withLock { $0.totals } }
 
     /// Returns the lines from now on. A consumer that reads too slowly misses some.
-    func watch() -> AsyncStream<HistoryLine> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: HistoryLine.self, bufferingPolicy: .bufferingNewest(500))
-        let id = state.withLock { state in
-            state.next += 1
-            state.watchers[state.next] = continuation
-            return state.next
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.watchers.removeValue(forKey: id) }
-        }
-        return stream
-    }
+    func watch() -> AsyncStream<HistoryLine> { broadcast.stream(buffering: 500) }
 
     private func note(_ event: LFSEvent) {
         state.withLock { state in
@@ -127,5 +112,32 @@ final class FileHistory: Service {
         }
         lines.append(line)
         if lines.count > limit { lines.removeFirst() }
+    }
+}
+
+/// A number of files and the sum of their sizes.
+struct FileAmount: Hashable, Sendable {
+    var files = 0
+    var byteCount: Int64 = 0
+
+    init(files: Int = 0, byteCount: Int64 = 0) {
+        self.files = files
+        self.byteCount = byteCount
+    }
+
+    init(_ amount: EvictionReport.Amount) {
+        files = amount.files
+        byteCount = amount.byteCount
+    }
+
+    /// Adds a file. A row may have any size, so the sum may wrap around.
+    mutating func add(_ count: Int64) {
+        files += 1
+        byteCount &+= count
+    }
+
+    /// The difference, which is not negative: both sides are counted at different times.
+    func subtracting(_ other: FileAmount) -> FileAmount {
+        FileAmount(files: max(0, files - other.files), byteCount: max(0, byteCount - other.byteCount))
     }
 }
