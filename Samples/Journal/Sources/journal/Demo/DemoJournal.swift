@@ -74,7 +74,7 @@ struct DemoJournal: Sendable {
                 DemoPhoto(
                     seed: seed, number: first + index, date: record.start + Double(index), timeZone: record.zone)
             }
-            let data = try await photo?.jpeg() ?? DemoPicture(seed: seed).png()
+            let data = try await photo?.jpeg() ?? DemoScene(seed: seed).png()
             try await journal.saveImage(data, for: record, filename: name.description)
         }
     }
