@@ -9,18 +9,13 @@ struct BackupRoutes: Sendable {
 
     static let maxGroups = 100
 
-    private static func fields(_ backup: FolderBackup) -> [SettingField] {
-        let fields: [SettingField] = [
-            .toggle("automatic", key: .backupAutomatic), .toggle("charging", key: .backupRequiresCharging),
-            .minutes("delay", key: .backupDelay, range: 0...1_440),
-        ]
-        return backup.isOnFolder ? fields : fields + [.toggle("wifi", key: .backupRequiresWiFi)]
-    }
-
     func add(to router: Router<JournalContext>) {
         router.form("/settings/backup", of: parts, use: save)
         router.form("/settings/backup/groups", of: parts, use: put)
-        router.form("/settings/backup/run", of: parts, use: run)
+        router.form("/settings/backup/run", of: parts) { _, _ in
+            try backup().request()
+            return "/settings"
+        }
     }
 
     /// - Throws: ``WebError/Code/notFound`` if the operator of the server permits no folders.
@@ -33,10 +28,8 @@ struct BackupRoutes: Sendable {
 
     @Sendable func save(_ form: Form, context: JournalContext) async throws -> String {
         let backup = try backup()
-        let changes = try SettingField.changes(form, of: Self.fields(backup))
-        try await parts.settings.write { batch in
-            for change in changes { try change(batch) }
-        }
+        let fields = SettingField.backup(isOnFolder: backup.isOnFolder)
+        try await SettingField.save(form, of: fields, in: parts.settings)
         // Uploads that must now wait are held immediately.
         try await backup.look()
         return "/settings"
@@ -72,11 +65,6 @@ struct BackupRoutes: Sendable {
                 groups.append(BackupGroup(real, mode: mode, name: name))
             }
         }
-        return "/settings"
-    }
-
-    @Sendable func run(_ form: Form, context: JournalContext) async throws -> String {
-        try backup().request()
         return "/settings"
     }
 }

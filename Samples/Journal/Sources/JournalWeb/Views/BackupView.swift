@@ -10,32 +10,18 @@ struct BackupView: Sendable {
         let last: String
     }
 
-    let toggles: [SettingsView.Toggle]
-    let delay: Int
+    let fields: [FieldView]
     let roots: String
     let groups: [Group]
     let state: String
     let trouble: String?
 
-    init(_ backup: FolderBackup, settings: StorageRouter, times: LocalTime) async throws {
-        var toggles = [
-            SettingsView.Toggle(
-                "automatic", isOn: try await settings.get(.backupAutomatic), label: "Back up automatically",
-                hint: "Every 15 minutes."),
-            SettingsView.Toggle(
-                "charging", isOn: try await settings.get(.backupRequiresCharging), label: "Only on mains power",
-                hint: "With automatic backups, all uploads wait for this."),
-        ]
-        if !backup.isOnFolder {
-            toggles.append(
-                SettingsView.Toggle(
-                    "wifi", isOn: try await settings.get(.backupRequiresWiFi), label: "Only over cable or Wi-Fi",
-                    hint: "With automatic backups, all uploads wait for this."))
+    init(_ backup: FolderBackup, snapshot: SettingsSnapshot, times: LocalTime) throws {
+        fields = try SettingField.backup(isOnFolder: backup.isOnFolder).map { field in
+            FieldView(field, text: try field.text(snapshot))
         }
-        self.toggles = toggles
-        delay = Int(try await settings.get(.backupDelay).components.seconds / 60)
         roots = backup.roots.names.joined(separator: ", ")
-        groups = try await settings.get(.backupGroups).map { group in
+        groups = try snapshot.get(.backupGroups).map { group in
             Group(
                 title: group.title, path: group.id, mode: group.mode == .include ? "included" : "excluded",
                 last: group.lastBackup.map { " (last backup \(times.day($0)) \(times.clock($0)))" } ?? "")

@@ -1,89 +1,129 @@
-/// The settings as a form.
-struct SettingsView: Sendable {
-    /// A word that a setting may have as its value.
+import LFSCache
+import LFSSettings
+
+/// A setting in a form.
+struct FieldView: Sendable {
     struct Option: Sendable {
         let value: String
         let name: String
         let isChosen: Bool
     }
 
-    struct Choice: Sendable {
-        let name: String
-        let label: String
-        let was: String
-        let options: [Option]
+    struct Range: Sendable {
+        let least: Int
+        let most: Int
     }
 
-    struct Toggle: Sendable {
-        let name: String
-        let label: String
-        let hint: String
-        let was: String
-        let isOn: Bool
+    let name: String
+    let label: String
+    let hint: String
+    /// The present value. The form sends it back, to show whether the field was changed.
+    let text: String
+    private(set) var isChoice = false
+    private(set) var options: [Option] = []
+    private(set) var range: Range?
+    private(set) var isToggle = false
+    private(set) var isOn = false
+    private(set) var isText = false
 
-        init(_ name: String, isOn: Bool, label: String, hint: String) {
-            self.name = name
-            self.isOn = isOn
-            self.label = label
-            self.hint = hint
-            was = isOn ? "on" : "off"
+    init(_ field: SettingField, text: String) {
+        name = field.name
+        label = field.label
+        hint = field.hint
+        self.text = text
+        switch field.control {
+        case .choice(let words):
+            isChoice = true
+            options = words.map { Option(value: $0.value, name: $0.name, isChosen: $0.value == text) }
+        case .number(let numbers): range = Range(least: numbers.lowerBound, most: numbers.upperBound)
+        case .toggle:
+            isToggle = true
+            isOn = text == "on"
+        case .text: isText = true
         }
     }
+}
 
-    let choices: [Choice]
-    let toggles: [Toggle]
-    let tiles: Int
-    let fewestTiles = Appearance.tiles.lowerBound
-    let mostTiles = Appearance.tiles.upperBound
-    /// The settings of the caches and of the clean-up.
-    let space: SpaceView
-    let account: AccountView
-    /// Indicates that browsers have to log in, so that they can be logged out.
-    let hasPassword: Bool
-    /// The backup of folders. Nil if the server permits no folders.
-    let backup: BackupView?
+/// The page with the settings. The default is shown for a value that cannot be read.
+struct SettingsView: Sendable {
+    let appearance: [FieldView]
+    let caches: [FieldView]
+    let cleanup: [FieldView]
+    /// The number of albums whose pictures stay, as a sentence.
+    let albums: String
+    /// The content of the cache in words. Nil without a cache.
+    let cached: String?
     /// The settings that cannot be read. Nil if all can be read.
     let unreadable: String?
+    let account: AccountView
+    /// The backup of folders. Nil if the server permits no folders.
+    let backup: BackupView?
+    /// Indicates that browsers have to log in, so that they can be logged out.
+    let hasPassword: Bool
 
-    init(_ appearance: Appearance, space: SpaceView, account: AccountView, backup: BackupView?, hasPassword: Bool) {
-        self.space = space
+    init(
+        _ snapshot: SettingsSnapshot, usage: CacheUsage?, account: AccountView, backup: BackupView?, hasPassword: Bool
+    ) {
+        var unreadable: [String] = []
+        func value<Value>(_ key: String, default fallback: Value, _ read: () throws -> Value) -> Value {
+            do {
+                return try read()
+            } catch {
+                unreadable.append(key)
+                return fallback
+            }
+        }
+        func views(_ fields: [SettingField]) -> [FieldView] {
+            fields.map { field in
+                FieldView(field, text: value(field.key, default: field.defaultText) { try field.text(snapshot) })
+            }
+        }
+        appearance = views(SettingField.appearance)
+        caches = views(SettingField.caches)
+        cleanup = views(SettingField.cleanup)
+        let kept = value(StorageKey<[String]>.cleanupAlbums.name, default: []) { try snapshot.get(.cleanupAlbums) }
+        albums = "The pictures of \(Words.count(kept.count, one: "album", more: "albums")) stay on this device."
+        cached = usage.map { usage in
+            let disk = usage.kinds.values.map(\.disk)
+            let entries = Words.count(disk.map(\.count).reduce(0, +), one: "picture", more: "pictures")
+            return "\(entries) with \(Words.bytes(Int64(disk.map(\.byteCount).reduce(0, +))))"
+        }
+        self.unreadable = unreadable.isEmpty ? nil : unreadable.joined(separator: ", ")
         self.account = account
         self.backup = backup
         self.hasPassword = hasPassword
-        choices = [
-            Self.choice(
-                "theme", label: "Light or dark", value: appearance.theme,
-                names: [.system: "same as the browser", .light: "light", .dark: "dark"]),
-            Self.choice("color", label: "Colour", value: appearance.color, names: [:]),
-            Self.choice(
-                "grouping", label: "Group pictures by", value: appearance.grouping,
-                names: [.none: "nothing"]),
-        ]
-        toggles = [
-            Toggle("colorful", isOn: appearance.isColorful, label: "Colours", hint: "Otherwise pages are grey."),
-            Toggle("badges", isOn: appearance.showsBadges, label: "Show where pictures are", hint: "On each tile."),
-            Toggle(
-                "whole", isOn: appearance.showsWhole, label: "Whole pictures on tiles",
-                hint: "Without cropping."),
-            Toggle(
-                "preview", isOn: appearance.loadsPreview, label: "Load previews",
-                hint: "On the page of a picture, instead of the thumbnail."),
-            Toggle(
-                "original", isOn: appearance.loadsOriginal, label: "Load originals",
-                hint: "On the page of a picture. A picture without a local copy is downloaded."),
-        ]
-        tiles = appearance.tilesPerRow
-        let unreadable = appearance.unreadable + space.unreadable
-        self.unreadable = unreadable.isEmpty ? nil : unreadable.joined(separator: ", ")
+    }
+}
+
+/// The account of the journal, and the removals that a page offers.
+struct AccountView: Sendable {
+    /// The server. Nil without an account.
+    let server: String?
+    let endpoint: String?
+    let user: String
+    /// Indicates that a page can remove the journal from this device.
+    let canRemove: Bool
+    /// The number of pictures that a removal would lose.
+    let lost: Int
+    /// The loss as a sentence. Nil if all pictures are on the storage.
+    let loss: String?
+
+    init(_ snapshot: SettingsSnapshot, lost: Int, canRemove: Bool) {
+        server = Self.text(.accountServerURL, of: snapshot)
+        endpoint = Self.text(.accountEndpoint, of: snapshot)
+        user = Self.text(.accountUser, of: snapshot) ?? "not known yet"
+        self.canRemove = canRemove
+        self.lost = lost
+        let pictures = Words.count(lost, one: "picture is", more: "pictures are")
+        loss = lost == 0 ? nil : "\(pictures) not on the storage and will be lost for good."
     }
 
-    private static func choice<Value: RawRepresentable<String> & CaseIterable & Hashable>(
-        _ name: String, label: String, value: Value, names: [Value: String]
-    ) -> Choice {
-        Choice(
-            name: name, label: label, was: value.rawValue,
-            options: Value.allCases.map { one in
-                Option(value: one.rawValue, name: names[one] ?? one.rawValue, isChosen: one == value)
-            })
+    /// Returns the value, a sentence for one that cannot be read, or nil without one. A login replaces such a value.
+    private static func text(_ key: StorageKey<String>, of snapshot: SettingsSnapshot) -> String? {
+        do {
+            return try snapshot.getIfPresent(key)
+        } catch {
+            return "It cannot be read. Log in again."
+        }
     }
 }
