@@ -16,7 +16,13 @@ struct GridRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/pictures", use: list)
-        router.form("/pictures/delete", of: parts, use: delete)
+        // Moves the chosen pictures to the page "Recently deleted".
+        router.form("/pictures/delete", of: parts) { form, _ in
+            let files = form.all("picture").prefix(Self.maxChosen).compactMap { FileID($0) }
+            guard !files.isEmpty else { throw WebError(.badRequest, message: "Choose pictures on this page.") }
+            try await parts.journal.trashImages(files)
+            return "/trash"
+        }
     }
 
     @Sendable func list(_ request: Request, context: JournalContext) async throws -> Response {
@@ -109,13 +115,5 @@ struct GridRoutes: Sendable {
             nextPart: nextPart, isEmpty: shown.isEmpty && query.isEmpty, welcome: WelcomeView(parts.options),
             limit: parts.options.maxPictureByteCount)
         return try await parts.page("pictures", title: "Pictures", at: "/pictures", context: context, content: content)
-    }
-
-    /// Moves the chosen pictures to the page "Recently deleted".
-    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
-        let files = form.all("picture").prefix(Self.maxChosen).compactMap { FileID($0) }
-        guard !files.isEmpty else { throw WebError(.badRequest, message: "Choose pictures on this page.") }
-        try await parts.journal.trashImages(files)
-        return "/trash"
     }
 }

@@ -10,10 +10,37 @@ struct InspectorRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/files/:id/inspect", use: show)
-        router.form("/files/:id/retry", of: parts, use: retry)
-        router.form("/files/:id/free", of: parts, use: free)
-        router.form("/files/:id/fetch", of: parts, use: fetch)
-        router.form("/files/:id/verify", of: parts, use: verify)
+        action("retry", on: router) { image in
+            try await parts.lfs.retry([image.file.id])
+            note("retried", of: image, sentence: "You asked for another attempt.")
+        }
+        action("free", on: router) { image in
+            try await parts.lfs.evict(image.file.id)
+            parts.history.addFreed(image.file.id, byteCount: image.file.byteCount)
+        }
+        action("fetch", on: router) { image in
+            if try await parts.lfs.localURL(of: image.file) == nil {
+                throw WebError(.badRequest, message: "The device that made this file has not uploaded it yet.")
+            }
+        }
+        action("verify", on: router) { image in
+            note("verified", of: image, sentence: try await localFinding(image))
+            for reading in try await parts.lfs.readBack([image.file.id]) {
+                note("verified", of: image, sentence: Self.sentence(reading))
+            }
+        }
+    }
+
+    /// Adds a form whose button acts on a file. The reply is the page with the button.
+    private func action(
+        _ name: String, on router: Router<JournalContext>,
+        _ body: @escaping @Sendable (StoredImage) async throws -> Void
+    ) {
+        router.form("/files/:id/\(name)", of: parts) { form, context in
+            let image = try await parts.image(context)
+            try await body(image)
+            return form.page ?? "/files/\(image.file.id)/inspect"
+        }
     }
 
     /// Shows the page, or replies with the same values in JSON if the request accepts only JSON.
@@ -46,37 +73,6 @@ struct InspectorRoutes: Sendable {
             content: InspectorView(report, badge: badge))
     }
 
-    @Sendable func retry(_ form: Form, context: JournalContext) async throws -> String {
-        try await act(form, context: context) { image in
-            try await parts.lfs.retry([image.file.id])
-            note("retried", of: image, sentence: "You asked for another attempt.")
-        }
-    }
-
-    @Sendable func free(_ form: Form, context: JournalContext) async throws -> String {
-        try await act(form, context: context) { image in
-            try await parts.lfs.evict(image.file.id)
-            parts.history.addFreed(image.file.id, byteCount: image.file.byteCount)
-        }
-    }
-
-    @Sendable func fetch(_ form: Form, context: JournalContext) async throws -> String {
-        try await act(form, context: context) { image in
-            if try await parts.lfs.localURL(of: image.file) == nil {
-                throw WebError(.badRequest, message: "The device that made this file has not uploaded it yet.")
-            }
-        }
-    }
-
-    @Sendable func verify(_ form: Form, context: JournalContext) async throws -> String {
-        try await act(form, context: context) { image in
-            note("verified", of: image, sentence: try await localFinding(image))
-            for reading in try await parts.lfs.readBack([image.file.id]) {
-                note("verified", of: image, sentence: Self.sentence(reading))
-            }
-        }
-    }
-
     private func localFinding(_ image: StoredImage) async throws -> String {
         guard try await parts.lfs.hasLocalCopy(of: image.file.id) else { return "There is no local copy." }
         return try await parts.lfs.repairLocalCopy(of: image.file.id)
@@ -92,13 +88,5 @@ struct InspectorRoutes: Sendable {
 
     private func note(_ name: String, of image: StoredImage, sentence: String) {
         parts.history.add(HistoryLine(name, file: image.file.id, at: parts.times.seconds(Date()), text: sentence))
-    }
-
-    private func act(
-        _ form: Form, context: JournalContext, _ body: (StoredImage) async throws -> Void
-    ) async throws -> String {
-        let image = try await parts.image(context)
-        try await body(image)
-        return form.page ?? "/files/\(image.file.id)/inspect"
     }
 }

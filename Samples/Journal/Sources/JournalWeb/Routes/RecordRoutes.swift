@@ -11,8 +11,19 @@ struct RecordRoutes: Sendable {
         router.form("/records", of: parts, use: start)
         router.get("/records/:id", use: show)
         router.form("/records/:id", of: parts, use: change)
-        router.form("/records/:id/stop", of: parts, use: stop)
-        router.form("/records/:id/delete", of: parts, use: delete)
+        router.form("/records/:id/stop", of: parts) { form, context in
+            let now = Date()
+            try await parts.journal.updateRecord(context.id()) { record in
+                // Another window may have stopped it first, and a clock may have been set back.
+                if record.isRunning { record.end = max(now, record.start) }
+            }
+            return form.page ?? "/"
+        }
+        router.form("/records/:id/delete", of: parts) { form, context in
+            try form.requireSure()
+            try await parts.journal.deleteRecord(parts.journal.loadRecord(context.id()))
+            return "/timeline"
+        }
     }
 
     @Sendable func start(_ form: Form, context: JournalContext) async throws -> String {
@@ -66,21 +77,6 @@ struct RecordRoutes: Sendable {
             record.tags = tags.chosen(of: record.tags)
         }
         return record.path
-    }
-
-    @Sendable func stop(_ form: Form, context: JournalContext) async throws -> String {
-        let now = Date()
-        try await parts.journal.updateRecord(context.id()) { record in
-            // Another window may have stopped it first, and a clock may have been set back.
-            if record.isRunning { record.end = max(now, record.start) }
-        }
-        return form.page ?? "/"
-    }
-
-    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
-        try form.requireSure()
-        try await parts.journal.deleteRecord(parts.journal.loadRecord(context.id()))
-        return "/timeline"
     }
 
     /// Returns the stored time if the field was not changed, since the page shows it with less precision.

@@ -16,7 +16,10 @@ struct StorageRoutes: Sendable {
     func add(to router: Router<JournalContext>) {
         router.get("/storage", use: show)
         router.form("/storage/retry", of: parts, use: retry)
-        router.form("/storage/cancel", of: parts, use: cancel)
+        router.form("/storage/cancel", of: parts) { form, _ in
+            try await parts.lfs.cancel(form.file())
+            return "/storage"
+        }
         router.form("/storage/pause", of: parts) { _, _ in
             parts.lfs.pause()
             return "/storage"
@@ -77,11 +80,6 @@ struct StorageRoutes: Sendable {
         }
         // Try a storage again immediately after an outage.
         if !parts.lfs.isPaused { parts.lfs.resume() }
-        return "/storage"
-    }
-
-    @Sendable func cancel(_ form: Form, context: JournalContext) async throws -> String {
-        try await parts.lfs.cancel(form.file())
         return "/storage"
     }
 

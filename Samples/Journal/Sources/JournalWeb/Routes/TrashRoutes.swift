@@ -11,9 +11,23 @@ struct TrashRoutes: Sendable {
 
     func add(to router: Router<JournalContext>) {
         router.get("/trash", use: show)
-        router.form("/trash/restore", of: parts, use: restore)
-        router.form("/trash/delete", of: parts, use: delete)
-        router.form("/trash/empty", of: parts, use: empty)
+        router.form("/trash/restore", of: parts) { form, _ in
+            do {
+                try await parts.journal.restoreImage(form.file())
+            } catch FileStorageError.imageNotFound {
+                throw WebError(.notFound, message: "This picture was deleted finally, or was already restored.")
+            }
+            return form.page ?? "/trash"
+        }
+        router.form("/trash/delete", of: parts) { form, _ in
+            try await parts.journal.deleteTrashedImage(form.file())
+            return "/trash"
+        }
+        router.form("/trash/empty", of: parts) { form, _ in
+            try form.requireSure()
+            try await parts.journal.emptyTrash(before: .distantFuture)
+            return "/trash"
+        }
     }
 
     @Sendable func show(_ request: Request, context: JournalContext) async throws -> Response {
@@ -23,25 +37,5 @@ struct TrashRoutes: Sendable {
             items: deleted.map { TrashView.Item($0, badges: badges, now: Date()) }, days: Trash.days)
         return try await parts.page(
             "trash", title: "Recently deleted", at: "/pictures", context: context, content: content)
-    }
-
-    @Sendable func restore(_ form: Form, context: JournalContext) async throws -> String {
-        do {
-            try await parts.journal.restoreImage(form.file())
-        } catch FileStorageError.imageNotFound {
-            throw WebError(.notFound, message: "This picture was deleted finally, or was already restored.")
-        }
-        return form.page ?? "/trash"
-    }
-
-    @Sendable func delete(_ form: Form, context: JournalContext) async throws -> String {
-        try await parts.journal.deleteTrashedImage(form.file())
-        return "/trash"
-    }
-
-    @Sendable func empty(_ form: Form, context: JournalContext) async throws -> String {
-        try form.requireSure()
-        try await parts.journal.emptyTrash(before: .distantFuture)
-        return "/trash"
     }
 }
