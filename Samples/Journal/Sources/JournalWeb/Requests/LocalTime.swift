@@ -1,14 +1,11 @@
 import Foundation
+import JournalStorage
 
 /// The conversion between instants and local times in the format of `<input type="datetime-local">`.
 struct LocalTime: Sendable {
     let calendar: Calendar
 
-    init(_ timeZone: TimeZone) {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = timeZone
-        self.calendar = calendar
-    }
+    init(_ timeZone: TimeZone) { calendar = JournalDay.calendar(in: timeZone) }
 
     /// Returns a text such as `2026-03-29T01:30:00`.
     func text(_ date: Date) -> String { "\(day(date))T\(seconds(date))" }

@@ -7,6 +7,7 @@ import LFS
 public import LFSCache
 import LFSServer
 public import LFSSettings
+import NIOCore
 import NIOSSL
 public import ServiceLifecycle
 
@@ -63,6 +64,8 @@ public struct JournalServer: Service {
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let recorder = sync.map { AccountRecorder(sync: $0, settings: settings, logger: options.logger) }
+        let trash = Trash(journal: journal, logger: options.logger)
+        let services: [(any Service)?] = [history, trash, rounds, thumbnails, sizes, recorder]
         let host = options.address.host
         connections = Connections(options.connectionLimits, logger: options.logger)
         address = "\(options.address)"
@@ -71,9 +74,7 @@ public struct JournalServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: options.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(500)),
-            services: [history, Trash(journal: journal, logger: options.logger)]
-                + [rounds].compactMap { $0 as (any Service)? } + [thumbnails].compactMap { $0 as (any Service)? }
-                + [sizes].compactMap { $0 as (any Service)? } + [recorder].compactMap { $0 as (any Service)? },
+            services: services.compactMap(\.self),
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
             },
@@ -131,5 +132,22 @@ public struct JournalServer: Service {
                 .unusableFile,
                 message: "The files for TLS cannot be used: \(error). Both have to be PEM and match.")
         }
+    }
+}
+
+/// A channel handler that limits each read of a connection to 16 KiB.
+///
+/// A request whose bytes arrive faster than they are processed waits in several such buffers, and a hundred pictures
+/// sent at the same time are a hundred requests: with buffers of 64 KiB, which is the default, they take 60 MiB.
+final class SmallReads: ChannelInboundHandler, RemovableChannelHandler {
+    /// Incoming data is passed on unchanged.
+    typealias InboundIn = Any
+
+    private static let byteCount = 16 << 10
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let buffers = AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 2_048, maximum: Self.byteCount)
+        // A channel without this option keeps its own way of reading.
+        context.channel.setOption(.recvAllocator, value: buffers).whenFailure { _ in }
     }
 }

@@ -18,12 +18,11 @@ struct MonthPlace: Hashable, Sendable {
 
     /// Reads a text such as `2026-03`.
     init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.count == 4, parts[1].utf8.count == 2, let year = UInt16(parts[0]),
-            let month = UInt16(parts[1]), (1...9999).contains(year), (1...12).contains(month)
+        guard let match = text.wholeMatch(of: /([0-9]{4})-([0-9]{2})/), let year = Int(match.1), year > 0,
+            let month = Int(match.2), (1...12).contains(month)
         else { return nil }
-        self.year = Int(year)
-        self.month = Int(month)
+        self.year = year
+        self.month = month
     }
 
     /// The text, such as `2026-03`.

@@ -124,3 +124,10 @@ struct RecordPageView: Sendable {
     /// The hash that shows whether the comment was changed in the form.
     let commentMark: String
 }
+
+extension TimeRecord {
+    /// The path of the record's page.
+    var path: String { Self.path(of: id) }
+
+    static func path(of id: UUID) -> String { "/records/\(id.text)" }
+}

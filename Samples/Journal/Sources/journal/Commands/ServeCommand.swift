@@ -87,13 +87,14 @@ struct ServeCommand: AsyncParsableCommand {
         lfsOptions.logger.logLevel = .notice
         lfsOptions.shutdownTimeout = .seconds(5)
         let journal = try await DatabaseStorageService.open(pool, options: lfsOptions)
-        try await journal.closing {
+        try await closing(journal.close) {
             let mirror = try await served.mirror(journal)
             let filler = DemoFiller(journal, logger: logger)
             if web.demo { filler.request() }
             options.fillDemo = { _ in filler.request() }
             let cache = try await MediaCache.open(for: journal.database, options: .journal(logger: logger))
-            try await cache.closing {
+            // An open cache would prevent the reset of its folder.
+            try await closing(cache.close) {
                 try await serve(
                     journal, settings: settings, cache: cache, filler: filler, mirror: mirror, options: options,
                     logger: logger)

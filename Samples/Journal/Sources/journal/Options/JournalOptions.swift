@@ -47,7 +47,7 @@ struct JournalOptions: ParsableArguments {
         var options = LFSOptions(storage: wrap(remote), maxExecutors: uploads)
         options.logger.logLevel = .error
         let journal = try await DatabaseStorageService.open(pool, options: options)
-        return try await journal.closing {
+        return try await closing(journal.close) {
             try journal.lfs.start()
             return try await body(journal)
         }
@@ -58,18 +58,29 @@ extension LocalFileStorageService {
     init(path: String) { self.init(folder: URL(filePath: path, directoryHint: .isDirectory)) }
 }
 
-extension DatabaseStorageService {
-    /// Closes the journal after the body has returned or thrown. An error of the body takes precedence over one of
-    /// closing.
-    func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
-        let result: Result
-        do {
-            result = try await body()
-        } catch {
-            do { try await close() } catch let second { Console.error("Closing failed too: \(second)") }
-            throw error
-        }
-        try await close()
-        return result
+/// Runs a body, then closes what it has used, also after an error. An error of the body takes precedence over one of
+/// closing.
+func closing<Result>(
+    _ close: () async throws -> Void, after body: () async throws -> Result
+) async throws -> Result {
+    let result: Result
+    do {
+        result = try await body()
+    } catch {
+        do { try await close() } catch let second { Console.error("Closing failed too: \(second)") }
+        throw error
     }
+    try await close()
+    return result
+}
+
+/// The option for the folder of a journal's secrets.
+struct SecretsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The folder of the secrets. See 'journal help secrets' for the default.", valueName: "folder"))
+    var secrets: String?
+
+    /// - Throws: `SettingsError` if the environment has no folder for them.
+    func folder() throws -> SecretsFolder { try SecretsFolder(secrets) }
 }
