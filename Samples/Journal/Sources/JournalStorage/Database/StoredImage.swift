@@ -1,5 +1,6 @@
 public import GRDB
 public import LFS
+import LFSSync
 
 /// A picture's file and its upload, which a badge shows.
 public struct StoredImage: Hashable, Sendable, FetchableRecord {
@@ -35,16 +36,29 @@ extension StoredImage {
     ///
     /// - Throws: The errors of ``init(row:)``.
     public static func some(_ ids: [FileID], _ db: Database) throws -> [StoredImage] {
-        try FileData.filter(keys: ids).including(optional: FileData.upload).asRequest(of: StoredImage.self)
-            .fetchAll(db)
+        try readable(FileData.filter(keys: ids), db)
     }
 
     /// Returns the images of the newest files, the newest first.
     ///
     /// - Throws: The errors of ``init(row:)``.
     public static func newest(_ limit: Int, _ db: Database) throws -> [StoredImage] {
-        try FileData.including(optional: FileData.upload).order(FileData.Columns.id.desc).limit(limit)
-            .asRequest(of: StoredImage.self).fetchAll(db)
+        try readable(FileData.order(FileData.Columns.id.desc).limit(limit), db)
+    }
+
+    /// Returns the images of files without those that another account has shared and that cannot be read. A damaged row
+    /// of another account must not hide the other rows.
+    private static func readable(_ files: QueryInterfaceRequest<FileData>, _ db: Database) throws -> [StoredImage] {
+        try Row.fetchAll(db, files.including(optional: FileData.upload)).compactMap { row in
+            do {
+                return try StoredImage(row: row)
+            } catch let error as LFSError where error.code == .invalidRow {
+                guard let id = String.fromDatabaseValue(row["id"]),
+                    try SyncedTable.isForeign(id, in: FileData.databaseTableName, db)
+                else { throw error }
+                return nil
+            }
+        }
     }
 
     /// Returns the images of files by the files' ids, in the form that rows have.

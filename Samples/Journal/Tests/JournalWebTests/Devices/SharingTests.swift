@@ -76,6 +76,37 @@ struct SharingTests {
         }
     }
 
+    @Test("An unreadable picture of a shared album hides neither the album nor other pages")
+    func unreadablePicture() async throws {
+        try await run { _, ann, bob, album in
+            try await share(album, ann: ann)
+            try await bob.shows("/albums/\(album)", text: "badge remote")
+            // Another program could write this row. Its id sorts after all others.
+            let id = "ffffffff-ffff-7fff-bfff-ffffffffffff"
+            try await ann.journal.database.write { db in
+                try db.execute(
+                    sql: """
+                        UPDATE lfs_state SET isApplying = 1;
+                        INSERT INTO lfs_file (id, status, url, byteCount, sha256, key, createdAt)
+                        SELECT '\(id)', 'remote', 'http://[::1', 1, sha256, key || 'x', createdAt FROM lfs_file LIMIT 1;
+                        UPDATE lfs_state SET isApplying = 0;
+                        INSERT INTO lfs_sync_outbox (tableName, key, operation) VALUES ('lfs_file', '\(id)', 'put');
+                        INSERT INTO album_asset (id, albumId, fileId, assetId, position)
+                        VALUES ('\(album)_\(id)', '\(album)', '\(id)', 'a', 9)
+                        """)
+            }
+            try await bob.until { web in
+                try await web.journal.database.read { db in
+                    try Bool.fetchOne(
+                        db, sql: "SELECT EXISTS (SELECT 1 FROM album_asset WHERE fileId = ?)", arguments: [id]) == true
+                }
+            }
+            #expect(try await bob.get("/how").status == 200)
+            let page = try await bob.get("/albums/\(album)")
+            #expect(page.status == 200 && page.text.contains("Leave the album") && page.text.contains("badge remote"))
+        }
+    }
+
     @Test("A member's own name replaces the one that the owner has entered")
     func names() async throws {
         try await run { _, ann, bob, album in
