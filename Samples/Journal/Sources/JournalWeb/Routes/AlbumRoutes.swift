@@ -168,8 +168,13 @@ extension WebParts {
     /// - Throws: ``WebError/Code/notFound``.
     func album(_ id: UUID) async throws -> KnownAlbum {
         guard let album = try await journal.loadAlbum(id) else { throw WebError.noSuchPage }
-        return KnownAlbum(
-            album: album, isForeign: try await journal.isShared(album: id),
-            members: try await journal.loadMembers(ofAlbum: id), account: try await sync?.client.ownAccount())
+        return try await known(album)
+    }
+
+    /// Returns an album with the permissions of this account.
+    func known(_ album: Album) async throws -> KnownAlbum {
+        KnownAlbum(
+            album: album, isForeign: try await journal.isShared(album: album.id),
+            members: try await journal.loadMembers(ofAlbum: album.id), account: try await sync?.client.ownAccount())
     }
 }

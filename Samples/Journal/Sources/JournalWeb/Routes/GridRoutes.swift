@@ -102,7 +102,7 @@ struct GridRoutes: Sendable {
         var (albums, ownAlbums): ([AlbumView], [AlbumView]) = ([], [])
         let all = try await parts.journal.loadAllAlbums(of: AlbumRoutes.owner)
         for album in all.albums {
-            let known = try await parts.album(album.id)
+            let known = try await parts.known(album)
             albums.append(AlbumView(album, isForeign: known.isForeign))
             if known.canChange { ownAlbums.append(albums[albums.count - 1]) }
         }
