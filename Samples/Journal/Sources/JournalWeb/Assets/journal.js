@@ -63,6 +63,7 @@
       // A restarted server accepts only its new token.
       const token = document.body.dataset.token = fresh.body.dataset.token;
       for (const field of document.querySelectorAll("input[name=token]")) field.value = token;
+      document.body.dataset.version = fresh.body.dataset.version;
       // The classes set the appearance of the page.
       document.documentElement.className = fresh.documentElement.className;
       refreshFields(fresh);
@@ -98,13 +99,14 @@
     #channel = "BroadcastChannel" in window ? new BroadcastChannel("journal-events") : null;
     #stream = null;
     #last = null;
+    #version = "";
     #release = () => {};
 
     constructor() {
       super();
       if (!this.#channel || !navigator.locks) { this.#open(); return; }
       this.#channel.addEventListener("message", ({ data }) => {
-        if (data.type !== "hello") { this.#tell(data.type, data.text); return; }
+        if (data.type !== "hello") { this.#tell(data); return; }
         // A new tab learns the state of the storage, which is the first event of a stream.
         if (this.#last !== null) this.#pass("storage", this.#last);
       });
@@ -130,17 +132,21 @@
       for (const type of ["changed", "storage", "file"]) {
         this.#stream.addEventListener(type, (event) => {
           if (type === "storage") this.#last = event.data;
+          this.#version = event.lastEventId;
           this.#pass(type, event.data);
         });
       }
     }
 
     #pass(type, text) {
-      this.#channel?.postMessage({ type, text });
-      this.#tell(type, text);
+      const message = { type, text, version: this.#version };
+      this.#channel?.postMessage(message);
+      this.#tell(message);
     }
 
-    #tell(type, text) { this.dispatchEvent(new MessageEvent(type, { data: text })); }
+    #tell({ type, text, version }) {
+      this.dispatchEvent(new MessageEvent(type, { data: text, lastEventId: version }));
+    }
   }
 
   const showFile = ({ file, state, text, reason, until }) => {
@@ -159,7 +165,7 @@
   };
 
   if ("livePage" in document.body.dataset) {
-    // True if events may be missing: since the server made this page, or since the connection was lost.
+    // True until the stream of events begins, for the first time or again.
     let isMissing = true;
     const events = new SharedEvents();
     events.addEventListener("open", () => say(""));
@@ -171,8 +177,11 @@
     events.addEventListener("storage", (event) => {
       const reason = JSON.parse(event.data).reason, outage = document.getElementById("outage");
       const text = reason && `The storage is unavailable: ${reason}`;
-      // The first event of a connection: from here on no event is missing. Badges show the reason of an outage.
-      if (isMissing || outage.textContent !== text) { isMissing = false; refresh(); }
+      // From the first event of a connection on, no event is missing. If its version is that of the page, none was
+      // missed before. Badges show the reason of an outage.
+      const isBehind = isMissing && event.lastEventId !== document.body.dataset.version;
+      if (isBehind || outage.textContent !== text) refresh();
+      isMissing = false;
       outage.textContent = text;
     });
     events.addEventListener("file", (event) => {

@@ -1,35 +1,44 @@
+import Foundation
 import GRDB
 import JournalStorage
 import LFS
 import ServiceLifecycle
 import Synchronization
 
-/// A feed that informs open pages of changes until they are closed or the server stops.
+/// A service that informs open pages of changes until they are closed or the server stops.
 ///
-/// Its only state is the number of watchers. A watcher that reads too slowly misses events, and loads its contents
-/// again at the next change.
-final class LiveFeed: Sendable {
+/// Each message has a version, and so has each page: that of the last message before the page was made. A page has
+/// missed nothing if its stream begins with its own version. A watcher that reads too slowly misses messages, and loads
+/// its contents again at the next change.
+final class LiveFeed: Service {
     static let maxWatchers = 100
 
     private let journal: DatabaseStorageService
-    private let history: FileHistory
-    private let sync: DeviceSync?
-    private let backup: FolderBackup?
-    private let rounds: RoundCheck?
+    private let states: [AsyncStream<Void>]
+    private let lines: AsyncStream<HistoryLine>
+    private let events: AsyncStream<LFSEvent>
     private let heartbeat: Duration
     private let watchers = Mutex(0)
+    private let messages = LiveMessages()
+    private let changes: AnyDatabaseCancellable
 
     init(
         journal: DatabaseStorageService, history: FileHistory, sync: DeviceSync? = nil,
         backup: FolderBackup? = nil, rounds: RoundCheck? = nil, heartbeat: Duration = .seconds(15)
     ) {
         self.journal = journal
-        self.history = history
-        self.sync = sync
-        self.backup = backup
-        self.rounds = rounds
         self.heartbeat = heartbeat
+        states = [sync?.state.changes(), backup?.state.changes(), rounds?.last.changes()].compactMap(\.self)
+        lines = history.watch()
+        events = journal.lfs.events()
+        changes = DatabaseRegionObservation(tracking: Self.tables).start(in: journal.database) { _ in
+        } onChange: { [messages] _ in
+            messages.send(.changed)
+        }
     }
+
+    /// The version of a page that is made now.
+    var version: String { messages.version }
 
     /// Counts one more page until ``leave()``. Returns false if the maximum number of pages is already reached.
     func enter() -> Bool {
@@ -42,45 +51,46 @@ final class LiveFeed: Sendable {
 
     func leave() { watchers.withLock { $0 -= 1 } }
 
-    /// Passes each message to a closure. Returns when the server stops. An error of the closure ends the call too.
-    @concurrent func run(_ send: @concurrent (LiveMessage) async throws -> Void) async throws {
-        let (messages, continuation) = AsyncStream.makeStream(
-            of: LiveMessage.self, bufferingPolicy: .bufferingNewest(500))
-        let changes = DatabaseRegionObservation(tracking: Self.tables).start(in: journal.database) { _ in
-            continuation.finish()
-        } onChange: { _ in
-            continuation.yield(.changed)
+    /// Sends messages until the server stops. This also ends with the manager.
+    func run() async throws {
+        await withDiscardingTaskGroup { [messages] group in
+            for states in states {
+                group.addTask {
+                    for await _ in states.cancelOnGracefulShutdown() { messages.send(.changed) }
+                }
+            }
+            group.addTask { [lines] in
+                for await line in lines.cancelOnGracefulShutdown() { messages.send(.line(line)) }
+            }
+            group.addTask { [events] in
+                for await event in events.cancelOnGracefulShutdown() {
+                    if case .outage(let outage) = event { messages.send(.storage(outage?.reason)) }
+                    if case .removed = event { messages.send(.changed) }
+                }
+            }
         }
-        defer { changes.cancel() }
-        let lines = history.watch()
-        // This stream ends with the manager, and so does the feed.
-        let events = journal.lfs.events()
+    }
+
+    /// Passes each message to a closure, with its version. Returns when the server stops. An error of the closure ends
+    /// the call too.
+    @concurrent func watch(_ send: @concurrent (LiveMessage, String) async throws -> Void) async throws {
+        let stream = messages.stream()
+        // Pages take this message as the sign that they receive all messages from now on.
+        let version = version
+        try await send(.storage(try await journal.lfs.outage()?.reason), version)
+        let (all, continuation) = AsyncStream.makeStream(of: (LiveMessage, String).self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await event in events {
-                    if case .outage(let outage) = event { continuation.yield(.storage(outage?.reason)) }
-                    if case .removed = event { continuation.yield(.changed) }
-                }
-                continuation.finish()
-            }
-            group.addTask {
-                for await line in lines { continuation.yield(.line(line)) }
-            }
-            for states in [sync?.state.changes(), backup?.state.changes(), rounds?.last.changes()].compactMap(\.self) {
-                group.addTask {
-                    for await _ in states { continuation.yield(.changed) }
-                }
+                for await message in stream { continuation.yield(message) }
             }
             group.addTask { [heartbeat] in
                 while true {
                     try await Task.sleep(for: heartbeat)
-                    continuation.yield(.alive)
+                    continuation.yield((.alive, ""))
                 }
             }
             defer { group.cancelAll() }
-            // Pages take this message as the sign that they receive all messages from now on.
-            try await send(.storage(try await journal.lfs.outage()?.reason))
-            for await message in messages.cancelOnGracefulShutdown() { try await send(message) }
+            for await (message, version) in all.cancelOnGracefulShutdown() { try await send(message, version) }
         }
     }
 
@@ -90,4 +100,27 @@ final class LiveFeed: Sendable {
         Table("record"), Table("record_tag"), Table("tag"), Table("picture"), Table("album"), Table("album_asset"),
         Table("album_member"), Table("user"), Table("asset"), Table("lfs_setting"), FileData.all(), Upload.all(),
     ]
+}
+
+/// Messages to all watchers, each with a version.
+private final class LiveMessages: Sendable {
+    private let broadcast = Broadcast<(LiveMessage, String)>()
+    /// Distinguishes the versions of this process from others.
+    private let process = UUID().uuidString
+    private let count = Mutex(0)
+
+    /// The version of the last message.
+    var version: String { version(count.withLock { $0 }) }
+
+    func stream() -> AsyncStream<(LiveMessage, String)> { broadcast.stream(buffering: 500) }
+
+    func send(_ message: LiveMessage) {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        broadcast.send((message, version(number)))
+    }
+
+    private func version(_ number: Int) -> String { "\(process)-\(number)" }
 }

@@ -11,14 +11,18 @@ enum LiveMessage: Sendable {
     /// A message without content that keeps the connection open.
     case alive
 
-    /// The message in the format of the stream.
-    var text: String {
+    /// Returns the message in the format of the stream.
+    func text(version: String) -> String {
         switch self {
-        case .line(let line): "event: file\ndata: \(Self.json(Self.values(line)))\n\n"
-        case .storage(let reason): "event: storage\ndata: \(Self.json(["reason": reason ?? ""]))\n\n"
-        case .changed: "event: changed\ndata: {}\n\n"
+        case .line(let line): Self.event("file", values: Self.values(line), version: version)
+        case .storage(let reason): Self.event("storage", values: ["reason": reason ?? ""], version: version)
+        case .changed: Self.event("changed", values: [:], version: version)
         case .alive: ": alive\n\n"
         }
+    }
+
+    private static func event(_ name: String, values: [String: String], version: String) -> String {
+        "id: \(version)\nevent: \(name)\ndata: \(json(values))\n\n"
     }
 
     private static func values(_ line: HistoryLine) -> [String: String] {

@@ -10,6 +10,8 @@ struct JournalContext: ConnectionContext {
     var coreContext: CoreRequestContextStorage
     /// The session of the browser. It is set before any route runs.
     var session = Session(id: "", isLoggedIn: false, expires: 0)
+    /// The version of the page that the route makes. See ``LiveFeed``.
+    var version = ""
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

@@ -58,11 +58,19 @@ struct ServiceRoutes: Sendable {
     }
 
     @Sendable func events(_ request: Request, context: JournalContext) async throws -> Response {
-        let body = ResponseBody { [feed = parts.feed] writer in
-            if feed.enter() {
-                defer { feed.leave() }
+        let body = ResponseBody { [parts, cookies = request.headers[values: .cookie]] writer in
+            if parts.feed.enter() {
+                defer { parts.feed.leave() }
                 try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
-                try await feed.run { message in try await writer.write(ByteBuffer(string: message.text)) }
+                do {
+                    try await parts.feed.watch { message, version in
+                        // A logout ends the stream with the next message, which is a heartbeat at the latest.
+                        guard parts.isOpen(to: cookies) else { throw SessionEnded() }
+                        try await writer.write(ByteBuffer(string: message.text(version: version)))
+                    }
+                } catch is SessionEnded {
+                    // The browser connects again, and is asked to log in.
+                }
             } else {
                 try await writer.write(ByteBuffer(string: "retry: 30000\n\n"))
             }
@@ -120,3 +128,6 @@ struct ServiceRoutes: Sendable {
         return response
     }
 }
+
+/// The end of a stream whose session was ended by a logout.
+private struct SessionEnded: Error {}

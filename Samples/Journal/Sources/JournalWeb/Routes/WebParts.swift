@@ -37,6 +37,11 @@ struct WebParts: Sendable {
     var lfs: LFSManager { journal.lfs }
     var times: LocalTime { LocalTime(options.timeZone) }
 
+    /// Returns whether the user of a browser may see the journal.
+    func isOpen(to cookies: [String]) -> Bool {
+        password == nil || sessions.session(cookies: cookies)?.isLoggedIn == true
+    }
+
     // MARK: Replies
 
     func page(
@@ -48,7 +53,7 @@ struct WebParts: Sendable {
         let outage = isIn ? try await lfs.outage().map { "The storage is unavailable: \($0.reason)" } : nil
         let page = Page(
             classes: try await appearance().classes, template: template, title: title,
-            token: sessions.token(of: context.session),
+            token: sessions.token(of: context.session), version: context.version,
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
             outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state.value) } ?? "" : "", isLive: isLive,
             isIn: isIn, hasPassword: password != nil && isIn, content: content)

@@ -22,6 +22,7 @@ struct JournalResponder: HTTPResponder {
         do {
             try guarding.check(request)
             context.session = session(of: request)
+            context.version = parts.feed.version
             // A user with the password, or a user of this machine if the journal has no password.
             if context.session.isLoggedIn { try await Connections.count(context, for: "owner") }
             response = try await routed(request, context: context)

@@ -54,18 +54,18 @@ public struct JournalServer: Service {
         let thumbnails = cache.flatMap { cache in
             ThumbnailTool().map { Thumbnails(journal, cache: cache, tool: $0, logger: options.logger) }
         }
+        let feed = LiveFeed(journal: journal, history: history, sync: sync, backup: backup, rounds: rounds)
         let parts = WebParts(
             journal: journal, settings: settings, options: options, templates: try Templates(),
             sessions: sessions, password: password,
-            feed: LiveFeed(journal: journal, history: history, sync: sync, backup: backup, rounds: rounds),
-            counter: StoreCounter(journal, logger: options.logger), rounds: rounds, history: history, sync: sync,
-            backup: backup, cache: cache, thumbnails: thumbnails)
+            feed: feed, counter: StoreCounter(journal, logger: options.logger), rounds: rounds, history: history,
+            sync: sync, backup: backup, cache: cache, thumbnails: thumbnails)
         let sizes = cache.map { CacheSizes(settings: settings, cache: $0, logger: options.logger) }
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let recorder = sync.map { AccountRecorder(sync: $0, settings: settings, logger: options.logger) }
         let trash = Trash(journal: journal, logger: options.logger)
-        let services: [(any Service)?] = [history, trash, rounds, thumbnails, sizes, recorder]
+        let services: [(any Service)?] = [history, feed, trash, rounds, thumbnails, sizes, recorder]
         let host = options.address.host
         connections = Connections(options.connectionLimits, logger: options.logger)
         address = "\(options.address)"

@@ -12,6 +12,8 @@ struct Page: Sendable {
     let title: String
     /// The token in the forms of the page.
     let token: String
+    /// The version of the contents. See ``LiveFeed``.
+    let version: String
     let links: [Link]
     /// The reason why the storage is unavailable.
     let outage: String

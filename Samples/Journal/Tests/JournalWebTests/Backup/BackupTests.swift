@@ -263,7 +263,8 @@ struct BackupTests {
             let history = FileHistory(web.journal.lfs.events(), times: LocalTime(.gmt))
             let feed = LiveFeed(journal: web.journal, history: history, backup: backup)
             let (told, continuation) = AsyncStream.makeStream(of: LiveMessage.self)
-            let watching = Task { try await feed.run { continuation.yield($0) } }
+            let running = Task { try await feed.run() }
+            let watching = Task { try await feed.watch { message, _ in continuation.yield(message) } }
             var messages = told.makeAsyncIterator()
             // From this message on, every change is sent.
             guard case .storage? = await messages.next() else { throw CancellationError() }
@@ -272,8 +273,10 @@ struct BackupTests {
             var isTold = false
             if case .changed? = await messages.next() { isTold = true }
             #expect(isTold)
-            watching.cancel()
-            _ = await watching.result
+            for task in [running, watching] {
+                task.cancel()
+                _ = await task.result
+            }
         }
     }
 

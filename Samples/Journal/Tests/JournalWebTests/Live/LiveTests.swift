@@ -8,24 +8,69 @@ import Testing
 
 @Suite("Live pages", .timeLimit(.minutes(10)))
 struct LiveTests {
-    /// Reads the stream of events until a text arrives, and returns everything up to it.
-    private func watch(_ connection: RawConnection, until text: String) async throws -> String {
-        try await blocking {
+    /// Reads the stream of events until one of the texts arrives, and returns everything up to it.
+    private func watch(
+        _ connection: RawConnection, until text: String, or other: String? = nil
+    ) async throws -> String {
+        let texts = [text, other].compactMap(\.self)
+        return try await blocking {
             var all = Data()
             while let bytes = try connection.read() {
                 all += bytes
-                if String(decoding: all, as: UTF8.self).contains(text) { break }
+                let read = String(decoding: all, as: UTF8.self)
+                if texts.contains(where: { read.contains($0) }) { break }
             }
             return String(decoding: all, as: UTF8.self)
         }
     }
 
-    private func open(_ web: WebSubject) async throws -> RawConnection {
+    private func request(_ web: WebSubject) throws -> RawConnection {
         let connection = try RawConnection(port: web.address.port)
         connection.send(Data("GET /events HTTP/1.1\r\nHost: \(web.address)\r\nCookie: \(web.cookie)\r\n\r\n".utf8))
+        return connection
+    }
+
+    private func open(_ web: WebSubject) async throws -> RawConnection {
+        let connection = try request(web)
         let head = try await watch(connection, until: "event: storage")
         #expect(head.contains("text/event-stream") && head.lowercased().contains("content-security-policy"))
         return connection
+    }
+
+    @Test("A stream begins with the version of the page, and has another one after a change")
+    func version() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            _ = try await web.record()
+            let page = try await web.get("/")
+            let version = try #require(page.text.firstMatch(of: /data-version="([^"]+)"/)).1
+            // Another page does not change it.
+            #expect(try await web.get("/pictures").text.contains("data-version=\"\(version)\""))
+            let connection = try request(web)
+            let first = try await watch(connection, until: "event: storage")
+            #expect(first.contains("id: \(version)\n"))
+            _ = try await web.record()
+            let changed = try await watch(connection, until: "event: changed")
+            #expect(!changed.contains("id: \(version)\n"))
+        }
+    }
+
+    @Test("A logout ends the stream of events")
+    func loggedOut() async throws {
+        try await withWeb { options in
+            options.password = "correct horse battery"
+        } _: { subject in
+            var web = try await subject.visiting("/login")
+            let reply = try await web.post("/login", fields: [("password", "correct horse battery")])
+            web.cookie = String(try #require(reply.header("Set-Cookie")).prefix { $0 != ";" })
+            web.token = try #require(try await web.get("/").text.firstMatch(of: /data-token="([0-9a-f]{64})"/)).1
+                .description
+            let connection = try await open(web)
+            #expect(try await web.post("/logout/all").status == 303)
+            try await web.journal.addTag(Tag(name: "A change"))
+            let rest = try await watch(connection, until: "\r\n0\r\n\r\n", or: "event: changed")
+            #expect(!rest.contains("event: changed"))
+        }
     }
 
     @Test("Events report a picture as waiting and then as remote")
