@@ -14,7 +14,8 @@ struct SecretServiceStore: SecretStore {
     let owner: SecretOwner
     let mayPrompt: Bool
     let deadline: Duration
-    private let turns = AsyncSemaphore(1)
+    /// The holder finishes by its deadline. The wait uses another pool, so that file operations always have threads.
+    private let lock: DatabaseLock
 
     var kind: String { "secretService" }
 
@@ -22,6 +23,7 @@ struct SecretServiceStore: SecretStore {
         self.owner = owner
         self.mayPrompt = mayPrompt
         self.deadline = deadline
+        lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
     }
 
     func read(_ item: String, requiring required: String?) async throws -> Data? {
@@ -57,21 +59,16 @@ struct SecretServiceStore: SecretStore {
         _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
     ) async throws {
         let attributes = attributes(item)
-        try await turns.withPermit {
-            // The holder of the lock finishes by its deadline. The wait uses another pool, so that file operations
-            // always have threads.
-            let lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
-            try await lock.run {
-                try await SecretItems.attempt(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock) { items in
-                    try await require(required, of: items)
-                    let found = try await items.find(attributes)
-                    switch try body({ try Self.content(of: found.first) }) {
-                    case .keep: return
-                    case .put(let bytes):
-                        let text = bytes.base64URLEncoded
-                        try await items.put(text, attributes: attributes, label: "LFS \(item)", into: found.first)
-                    case .remove: try await items.remove(found, attributes: attributes)
-                    }
+        try await lock.run {
+            try await SecretItems.attempt(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock) { items in
+                try await require(required, of: items)
+                let found = try await items.find(attributes)
+                switch try body({ try Self.content(of: found.first) }) {
+                case .keep: return
+                case .put(let bytes):
+                    let text = bytes.base64URLEncoded
+                    try await items.put(text, attributes: attributes, label: "LFS \(item)", into: found.first)
+                case .remove: try await items.remove(found, attributes: attributes)
                 }
             }
         }

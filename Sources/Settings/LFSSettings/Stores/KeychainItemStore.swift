@@ -12,12 +12,13 @@ struct KeychainItemStore: SecretStore {
     let owner: SecretOwner
     /// The access group, or nil for the app's own.
     let accessGroup: String?
-    private let turns = AsyncSemaphore(1)
+    private let lock: DatabaseLock
 
     init(_ items: any KeychainItems, owner: SecretOwner, accessGroup: String?) {
         self.items = items
         self.owner = owner
         self.accessGroup = accessGroup
+        lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
     }
 
     var kind: String { accessGroup.map { "appleKeychain:\($0)" } ?? "appleKeychain" }
@@ -36,16 +37,13 @@ struct KeychainItemStore: SecretStore {
         _ item: String, requiring required: String?,
         _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
     ) async throws {
-        try await turns.withPermit {
-            let lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
-            try await lock.run {
-                try await call {
-                    try require(required)
-                    switch try body({ try content(item) }) {
-                    case .keep: return
-                    case .put(let bytes): try put(bytes, item: item)
-                    case .remove: try remove(item)
-                    }
+        try await lock.run {
+            try await call {
+                try require(required)
+                switch try body({ try content(item) }) {
+                case .keep: return
+                case .put(let bytes): try put(bytes, item: item)
+                case .remove: try remove(item)
                 }
             }
         }
