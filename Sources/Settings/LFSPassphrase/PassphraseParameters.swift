@@ -6,7 +6,7 @@ import _CryptoExtras
 /// The parameters of a database's key derivation, stored next to the data keys. They are untrusted input when they are
 /// read.
 package struct PassphraseParameters: Codable, Sendable, Hashable {
-    /// `scrypt`, `pbkdf2-sha256` or `pbkdf2-sha512`.
+    /// `scrypt` or `pbkdf2-sha256`.
     package var algorithm: String
     /// N of scrypt, or the number of rounds.
     package var cost: Int
@@ -25,13 +25,14 @@ package struct PassphraseParameters: Codable, Sendable, Hashable {
     package init(_ hashing: PassphraseHashing, salt: Data) {
         self.salt = salt
         switch hashing.kind {
-        case .scrypt(let cost, let blockSize, let parallelism):
+        case .scrypt(let cost):
             algorithm = "scrypt"
             self.cost = cost
-            self.blockSize = blockSize
-            self.parallelism = parallelism
-        case .pbkdf2(let rounds): (algorithm, cost) = ("pbkdf2-sha256", rounds)
-        case .pbkdf2SHA512(let rounds): (algorithm, cost) = ("pbkdf2-sha512", rounds)
+            blockSize = 8
+            parallelism = 1
+        case .pbkdf2(let rounds):
+            algorithm = "pbkdf2-sha256"
+            cost = rounds
         }
     }
 
@@ -62,7 +63,7 @@ package struct PassphraseParameters: Codable, Sendable, Hashable {
             guard isPower, Self.costs.contains(cost), blockSize == 8, (1...16).contains(parallelism ?? 0) else {
                 throw Self.damaged
             }
-        case "pbkdf2-sha256", "pbkdf2-sha512":
+        case "pbkdf2-sha256":
             guard Self.rounds.contains(cost) else { throw Self.damaged }
         default: throw Self.damaged
         }
@@ -75,10 +76,6 @@ package struct PassphraseParameters: Codable, Sendable, Hashable {
             try KDF.Scrypt.deriveKey(
                 from: passphrase.bytes, salt: salt, outputByteCount: byteCount, rounds: cost,
                 blockSize: blockSize ?? 8, parallelism: parallelism ?? 1)
-        case "pbkdf2-sha512":
-            try KDF.Insecure.PBKDF2.deriveKey(
-                from: passphrase.bytes, salt: salt, using: .sha512, outputByteCount: byteCount,
-                unsafeUncheckedRounds: cost)
         default:
             try KDF.Insecure.PBKDF2.deriveKey(
                 from: passphrase.bytes, salt: salt, using: .sha256, outputByteCount: byteCount,
