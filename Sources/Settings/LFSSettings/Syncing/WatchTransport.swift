@@ -17,21 +17,9 @@ public final class WatchTransport: CompanionTransport {
     private struct Activation: Sendable {
         var hasBegun = false
         var isRunning = false
-        /// The number of activations that have ended.
-        var endCount = 0
-        /// The reason why the last activation failed.
-        var failure: WatchFailure?
+        /// The result of the last activation.
+        var outcome: Result<Void, any Error> = .success(())
     }
-
-    private enum Outcome: Sendable { case ended(WatchFailure?), cancelled }
-
-    private struct Listeners {
-        var last = 0
-        var streams: [Int: AsyncStream<Void>.Continuation] = [:]
-    }
-
-    /// The content of a context under the key of this package.
-    private enum Content { case none, bytes(Data), other }
 
     /// The key of the encoded state in a context.
     static let contextKey = "LFSSettings"
@@ -39,8 +27,8 @@ public final class WatchTransport: CompanionTransport {
     static let counterpart = "counterpart"
 
     private let session: any WatchSession
-    private let activation = WaitQueue<Activation, Outcome>(Activation())
-    private let listeners = Mutex(Listeners())
+    private let activation = WaitQueue<Activation, Result<Void, any Error>>(Activation())
+    private let listeners = Mutex<[UUID: AsyncStream<Void>.Continuation]>([:])
 
     /// The name `watch`.
     public var name: String { "watch" }
@@ -84,63 +72,38 @@ public final class WatchTransport: CompanionTransport {
         for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
     ) async throws {
         try await connect()
-        if let reading = ownReading(query) { try await take(reading) }
-        if let reading = counterpartReading(query) { try await take(reading) }
+        if let own = reading(session.sentContext, isOwn: true, query: query) { try await take(own) }
+        if let other = reading(session.receivedContext, isOwn: false, query: query) { try await take(other) }
     }
 
     /// Returns a stream that reports each context of the counterpart, and each session with another one.
     public func changes() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let id = listeners.withLock { listeners in
-                listeners.last += 1
-                listeners.streams[listeners.last] = continuation
-                return listeners.last
-            }
-            continuation.onTermination = { [weak self] _ in
-                self?.listeners.withLock { _ = $0.streams.removeValue(forKey: id) }
-            }
+            let id = UUID()
+            listeners.withLock { $0[id] = continuation }
+            continuation.onTermination = { [weak self] _ in self?.listeners.withLock { $0[id] = nil } }
         }
     }
 
     // MARK: Readings
 
-    /// Returns nil if this database has published nothing. A former database of the app may have left its state.
-    private func ownReading(_ query: CompanionQuery) -> CompanionReading? {
-        guard case .bytes(let bytes) = Self.content(of: session.sentContext) else { return nil }
+    /// Reads the context of this device or of its counterpart. Returns nil if the device has published nothing.
+    private func reading(_ context: [String: Any], isOwn: Bool, query: CompanionQuery) -> CompanionReading? {
+        guard let value = context[Self.contextKey] else { return nil }
         do throws(SettingsError) {
+            guard let bytes = value as? Data else { throw Self.unexpected }
             let state = try CompanionState(encoded: bytes, limits: limits)
-            return state.device == query.device ? Self.reading(state, bytes: bytes, query: query) : nil
-        } catch {
-            return .unreadable(device: query.device, error)
-        }
-    }
-
-    /// Returns nil if the counterpart has published nothing.
-    private func counterpartReading(_ query: CompanionQuery) -> CompanionReading? {
-        switch Self.content(of: session.receivedContext) {
-        case .none: return nil
-        case .other: return .unreadable(device: Self.counterpart, Self.unexpected)
-        case .bytes(let bytes):
-            do throws(SettingsError) {
-                let state = try CompanionState(encoded: bytes, limits: limits)
-                guard state.device != query.device else { throw Self.copied }
-                return Self.reading(state, bytes: bytes, query: query)
-            } catch {
-                return .unreadable(device: Self.counterpart, error)
+            if isOwn != (state.device == query.device) {
+                // A former database of the app may have left its state.
+                if isOwn { return nil }
+                throw Self.copied
             }
+            let version = "sha256 " + ContentHash.hex(of: SHA256.hash(data: bytes))
+            return query.versions[state.device] == version
+                ? .unchanged(device: state.device) : .state(state, version: version)
+        } catch {
+            return .unreadable(device: isOwn ? query.device : Self.counterpart, error)
         }
-    }
-
-    private static func content(of context: [String: Any]) -> Content {
-        guard let value = context[contextKey] else { return .none }
-        guard let bytes = value as? Data else { return .other }
-        return .bytes(bytes)
-    }
-
-    private static func reading(_ state: CompanionState, bytes: Data, query: CompanionQuery) -> CompanionReading {
-        let version = "sha256 " + ContentHash.hex(of: SHA256.hash(data: bytes))
-        return query.versions[state.device] == version
-            ? .unchanged(device: state.device) : .state(state, version: version)
     }
 
     // MARK: Session
@@ -155,33 +118,24 @@ public final class WatchTransport: CompanionTransport {
     }
 
     private func activate() async throws {
-        let endCount = activation.change { activation, _ in activation.endCount }
-        let before = session.status.activation
         let begins = activation.change { activation, _ in
-            // An activation that has ended since then may have changed the session.
-            if activation.isRunning || activation.endCount != endCount { return false }
-            if activation.hasBegun, before != .notActivated { return false }
+            if activation.isRunning { return false }
+            if activation.hasBegun, session.status.activation != .notActivated { return false }
             activation.hasBegun = true
             activation.isRunning = true
             return true
         }
         if begins { beginActivation() }
         // Another part of the app may have activated the session before. Then no event may follow.
-        if session.status.activation == .notActivated { try await waitForActivation() }
+        if session.status.activation == .notActivated {
+            try await activation.wait(ifCancelled: .failure(CancellationError())) { activation in
+                activation.isRunning ? nil : activation.outcome
+            }.get()
+        }
         switch session.status.activation {
         case .activated: return
         case .inactive: throw WatchFailure.sessionInactive.settingsError
         case .notActivated: throw WatchFailure.sessionNotActivated.settingsError
-        }
-    }
-
-    private func waitForActivation() async throws {
-        let outcome = await activation.wait(ifCancelled: .cancelled) { activation in
-            activation.isRunning ? nil : .ended(activation.failure)
-        }
-        switch outcome {
-        case .ended(let failure): if let failure { throw failure.settingsError }
-        case .cancelled: throw CancellationError()
         }
     }
 
@@ -190,11 +144,11 @@ public final class WatchTransport: CompanionTransport {
     private func receive(_ event: WatchSessionEvent) {
         switch event {
         case .activationEnded(let failure):
+            let outcome: Result<Void, any Error> = failure.map { .failure($0.settingsError) } ?? .success(())
             activation.change { activation, line in
                 activation.isRunning = false
-                activation.endCount += 1
-                activation.failure = failure
-                line.answerAll(.ended(failure))
+                activation.outcome = outcome
+                line.answerAll(outcome)
             }
             // The context of another Apple Watch may have become the received one.
             reportChange()
@@ -206,7 +160,7 @@ public final class WatchTransport: CompanionTransport {
     }
 
     private func reportChange() {
-        for stream in listeners.withLock({ Array($0.streams.values) }) { stream.yield() }
+        for stream in listeners.withLock({ Array($0.values) }) { stream.yield() }
     }
 
     // MARK: Errors
