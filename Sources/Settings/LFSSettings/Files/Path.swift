@@ -25,7 +25,7 @@ enum Path {
 
     /// Returns true if the name consists of that beginning, an id and that ending. Such a name belongs to a temporary
     /// file, and not to another file whose name begins the same way.
-    static func isMade(_ name: String, beginning: String, ending: String = "") -> Bool {
+    static func isMade(_ name: String, beginning: String, ending: String) -> Bool {
         guard let rest = name.text(afterPrefix: beginning), rest.hasSuffix(ending) else { return false }
         return FileID(text: String(rest.dropLast(ending.count))) != nil
     }

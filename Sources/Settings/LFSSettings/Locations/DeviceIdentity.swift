@@ -41,9 +41,7 @@ public struct DeviceIdentity: Hashable, Sendable {
         try excludeFromBackups(path, by: backupCall)
         let file = AtomicFile(folder: folder, name: fileName)
         if let bytes = try file.read(longest: 64) { return try parse(bytes, folder: folder) }
-        try Array("\(FileID.make().text)\n".utf8).withUnsafeBytes {
-            try folder.makeFile(fileName, under: ".\(fileName).\(FileID.make().text)", bytes: $0)
-        }
+        try file.create(with: Data("\(FileID.make().text)\n".utf8))
         guard let bytes = try file.read(longest: 64) else {
             throw SettingsError(
                 .corrupted,

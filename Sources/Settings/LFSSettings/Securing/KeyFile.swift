@@ -17,10 +17,6 @@ struct KeyFile: Sendable {
         try Path.requireAbsolute(path, what: "The path of a key file")
         guard let folder = try Directory.find(folder) else { return nil }
         try OwnFolder.require(try folder.status(), path: folder.path)
-        if let status = try folder.status(of: name), status.linkCount > 1 {
-            // A crash left the temporary name under which the key was made. Reading does not depend on its removal.
-            _ = Result { try withExtendedLifetime(try lock(folder)) { try sweep(folder) } }
-        }
         return try Self.read(name, in: folder, owners: [FileStatus.currentUser], mayNotHave: 0o077)
     }
 
@@ -29,28 +25,9 @@ struct KeyFile: Sendable {
         try Path.requireAbsolute(path, what: "The path of a key file")
         let folder = try Directory.openOrMake(folder)
         try OwnFolder.require(try folder.status(), path: folder.path)
-        let lock = try lock(folder)
-        defer { withExtendedLifetime(lock) {} }
-        try sweep(folder)
-        let temporary = beginning + FileID.make().text
-        try key.withUnsafeBytes { try folder.makeFile(name, under: temporary, bytes: $0) }
+        try AtomicFile(folder: folder, name: name).create(with: key.withUnsafeBytes { Data($0) })
         // The folder itself may be new, or its creator may have ended before the sync.
         try Directory.open((folder.path as NSString).deletingLastPathComponent).synchronize()
-    }
-
-    /// Locks the folder itself, so that no lock file is left next to the key. The lock is released with its last
-    /// reference.
-    private func lock(_ folder: Directory) throws -> FileLock {
-        let lock = FileLock(try Descriptor.openForReading(folder.path))
-        try lock.lock(.exclusive)
-        return lock
-    }
-
-    private var beginning: String { ".\(name)." }
-
-    /// Removes files that a crash left, such as a second name of the key.
-    private func sweep(_ folder: Directory) throws {
-        try folder.removeFiles { Path.isMade($0, beginning: beginning) }
     }
 
     /// - Parameters:

@@ -24,11 +24,15 @@ struct AtomicFile {
             throw error.isSymbolicLink || error.isNoFile ? foreign : error as any Error
         }
         let status = try file.status()
-        // The file may have a second name: while it is created on file systems that cannot rename exclusively, and in a
-        // backup that consists of hard links.
+        // The file may have a second name, for example in a backup that consists of hard links.
         guard status.isRegularFile, status.isOurs else { throw foreign }
         guard status.byteCount <= longest else { throw StoredValue.damaged }
         return Data(try file.prefix(Int(status.byteCount)))
+    }
+
+    /// Returns a text that differs after each replacement of the file. Empty if the file does not exist.
+    func stamp() throws -> String {
+        try folder.status(of: name).map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
     }
 
     func replace(with bytes: Data) throws {
@@ -47,6 +51,15 @@ struct AtomicFile {
         try folder.synchronize()
     }
 
+    /// Creates the file unless it exists. The lock is on the folder itself, so that no lock file is left in it.
+    func create(with bytes: Data) throws {
+        let lock = FileLock(try Descriptor.openForReading(folder.path))
+        try lock.lock(.exclusive)
+        defer { withExtendedLifetime(lock) {} }
+        try Self.sweep(folder, name: name)
+        if try folder.status(of: name) == nil { try replace(with: bytes) }
+    }
+
     func remove() throws {
         // The sync is repeated if the file did not exist, because an earlier removal may have ended before its sync.
         try folder.remove(name)
@@ -58,12 +71,21 @@ struct AtomicFile {
 
     /// Removes temporary files that a crash left. The caller holds the folder's lock.
     static func sweep(_ folder: Directory) throws {
-        try folder.removeFiles { $0.hasPrefix(".") && $0.hasSuffix(unfinished) }
+        try sweep(folder) { $0.hasPrefix(".") && $0.hasSuffix(unfinished) }
     }
 
     /// Removes temporary files of one file, but not of other files whose names begin the same way.
     static func sweep(_ folder: Directory, name: String) throws {
-        try folder.removeFiles { Path.isMade($0, beginning: beginning(of: name), ending: unfinished) }
+        try sweep(folder) { Path.isMade($0, beginning: beginning(of: name), ending: unfinished) }
+    }
+
+    private static func sweep(_ folder: Directory, where isLeft: (String) -> Bool) throws {
+        var names: [String] = []
+        try folder.forEachFile { name in
+            if isLeft(name) { names.append(name) }
+            return true
+        }
+        for name in names { try folder.remove(name) }
     }
 
     private var foreign: SettingsError {
