@@ -4,7 +4,7 @@ import LFSSystem
 
 /// `lfs_setting_key`: the data keys, wrapped by the root key.
 enum SettingKeyTable {
-    struct WrappedKey: Sendable, Hashable {
+    struct WrappedKey: Sendable, Equatable {
         /// 32 lowercase hex digits.
         let id: String
         let wrapped: Data

@@ -6,28 +6,21 @@ import LFSSystem
 struct DataKeyID: Sendable, Hashable {
     static let byteCount = 16
 
-    /// The first eight bytes and the last, most significant byte first.
-    private let high: UInt64
-    private let low: UInt64
+    /// The bytes, most significant byte first.
+    private let number: UInt128
 
-    init(bytes: some Sequence<UInt8>) {
-        var numbers = (high: UInt64(0), low: UInt64(0))
-        for byte in bytes { numbers = (numbers.high << 8 | numbers.low >> 56, numbers.low << 8 | UInt64(byte)) }
-        (high, low) = numbers
-    }
+    init(bytes: some Sequence<UInt8>) { number = bytes.reduce(0) { $0 << 8 | UInt128($1) } }
 
     /// Creates an id from 32 lowercase hex digits. Nil for any other text.
     init?(hex text: String) {
-        let digits = text.utf8
-        let isHex = digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        guard digits.count == 2 * Self.byteCount, isHex else { return nil }
-        let values = digits.map { $0 < 0x40 ? $0 - 0x30 : $0 - 0x57 }
-        self.init(bytes: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
+        guard let number = UInt128(text, radix: 16) else { return nil }
+        self.number = number
+        if self.text != text { return nil }
     }
 
     static func random() -> DataKeyID { DataKeyID(bytes: randomBytes(byteCount)) }
 
-    var bytes: [UInt8] { [high, low].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } } }
+    var bytes: [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
     var text: String { ContentHash.hex(of: bytes) }
 }

@@ -36,12 +36,10 @@ struct Envelope: Sendable {
 
     // MARK: Encryption
 
-    /// - Parameter salt: nil for a random salt, as always except in tests of the format.
     static func close(
-        _ value: Data, with key: DataKey, suite: EnvelopeSuite, for context: EnvelopeContext, salt: Data? = nil
+        _ value: Data, with key: DataKey, suite: EnvelopeSuite, for context: EnvelopeContext
     ) throws -> Data {
-        var random = randomBytes(saltCount + nonceCount)
-        if let salt { random.replaceSubrange(..<saltCount, with: salt) }
+        let random = randomBytes(saltCount + nonceCount)
         var bytes = Data(capacity: overhead + value.count)
         bytes.append(magic)
         bytes.append(contentsOf: [version, suite.rawValue])

@@ -21,8 +21,8 @@ final class KeyRing: Sendable {
         var failure: SettingsError?
         /// True while the root key is fetched again although one is in memory.
         var isReloading = false
-        var opened: [SettingKeyTable.WrappedKey: DataKey] = [:]
-        var byID: [DataKeyID: DataKey] = [:]
+        /// The data keys that were opened, with their rows.
+        var opened: [DataKeyID: (row: SettingKeyTable.WrappedKey, key: DataKey)] = [:]
         var durable: Set<DataKeyID> = []
     }
 
@@ -85,21 +85,19 @@ final class KeyRing: Sendable {
 
     private func fetch() async throws -> SymmetricKey {
         guard let source else { throw SettingsError.noRootKey }
-        var found = try await look()
         while true {
+            let found = try await look()
             if found.isEmpty {
                 // If another process is making one too, its data key is used, and this process reads it.
                 if let root = try await lock.run({ try await makeFirst(source) }) { return root }
-                found = try await look()
                 continue
             }
-            guard let root = try await source.load(found.note) else { throw RootKeyErrors.missing }
-            try RootKeyErrors.requireLength(root)
-            found = try await look()
+            let root = try await source.obtain(found.note, mayMake: false).root
+            let present = try await look()
             // A removal of all values may have deleted the data keys in the meantime.
-            if found.isEmpty { continue }
-            guard !found.keys.isEmpty else { throw RootKeyErrors.missing }
-            guard opens(found, root: root) else { throw RootKeyErrors.mismatch }
+            if present.isEmpty { continue }
+            guard !present.keys.isEmpty else { throw RootKeyErrors.missing }
+            guard opens(present, root: root) else { throw RootKeyErrors.mismatch }
             return root
         }
     }
@@ -121,61 +119,47 @@ final class KeyRing: Sendable {
         // The note may belong to a root key whose data keys were deleted by a removal of all values.
         let found = try await look()
         guard found.isEmpty else { return nil }
-        let fresh = try await obtain(source, note: found.note)
-        let (key, installID, now) = (try newKey(fresh.root), installID, now())
-        let isAdded = try await runner.writeDurably { db in
-            guard try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).installID == installID else {
-                return false
+        let fresh = try await source.obtain(found.note, mayMake: true)
+        let id = try await runner.writeDurably { db -> DataKeyID? in
+            guard try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).installID == self.installID else {
+                return nil
             }
-            try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
             try SettingsStateTable.noteRootKey(fresh.note, db)
-            return true
+            return try self.addKey(fresh.root, db)
         }
-        guard isAdded else { return nil }
-        state.withLock { _ = $0.durable.insert(key.id) }
+        guard let id else { return nil }
+        state.withLock { _ = $0.durable.insert(id) }
         return fresh.root
     }
 
-    private func obtain(_ source: KeySource.Closures, note: Data?) async throws -> (root: SymmetricKey, note: Data?) {
-        var note = note
-        var root = try await source.load(note)
-        if root == nil {
-            guard let make = source.make else { throw RootKeyErrors.missing }
-            note = try await make()
-            root = try await source.load(note)
-        }
-        guard let root else { throw RootKeyErrors.missing }
-        try RootKeyErrors.requireLength(root)
-        return (root, note)
-    }
-
-    private func newKey(_ root: SymmetricKey) throws -> (id: DataKeyID, wrapped: Data) {
+    /// Adds a new data key, which becomes the current one.
+    private func addKey(_ root: SymmetricKey, _ db: Database) throws -> DataKeyID {
         let key = DataKey(id: .random(), key: SymmetricKey(size: .bits256))
-        return (key.id, try key.wrapped(by: root, installID))
+        try SettingKeyTable.add(key.id.text, wrapped: try key.wrapped(by: root, installID), now: now(), db)
+        return key.id
     }
 
     func obtainOther() async throws -> (root: SymmetricKey, note: Data?) {
         guard let source else { throw SettingsError.noRootKey }
-        return try await lock.run { try await obtain(source, note: nil) }
+        return try await lock.run { try await source.obtain(nil, mayMake: true) }
     }
 
     /// Replaces a lost root key, and replaces all data keys by a new first one.
     func startOver(with other: (root: SymmetricKey, note: Data?)) async throws {
-        let (key, now) = (try newKey(other.root), now())
         // One transaction, so that no process finds the table empty and makes a data key with the lost root key.
-        try await runner.writeDurably { db in
+        let id = try await runner.writeDurably { db in
             try SettingKeyTable.removeAll(db)
-            try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
             try SettingsStateTable.noteRootKey(other.note, db)
+            return try self.addKey(other.root, db)
         }
-        state.withLock { $0 = State(root: other.root, durable: [key.id]) }
+        state.withLock { $0 = State(root: other.root, durable: [id]) }
     }
 
     // MARK: The data keys
 
     /// Returns a cached data key as a set that can only decrypt.
     func cached(_ id: DataKeyID) -> KeySet? {
-        state.withLock { $0.byID[id] }.map { KeySet(current: nil, all: [id: $0], unreadable: []) }
+        state.withLock { $0.opened[id]?.key }.map { KeySet(current: nil, all: [id: $0], unreadable: []) }
     }
 
     /// Returns the keys that are now in the database.
@@ -224,8 +208,7 @@ final class KeyRing: Sendable {
         if mayMake, try SettingKeyTable.isEmpty(db) {
             // The root key in memory may no longer be stored anywhere.
             if isReloading { throw RootKeyErrors.missing }
-            let key = try newKey(root)
-            try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now(), db)
+            _ = try addKey(root, db)
         }
         for row in try SettingKeyTable.all(db) {
             guard let id = DataKeyID(hex: row.id) else { continue }
@@ -244,14 +227,11 @@ final class KeyRing: Sendable {
         try await load()
         while true {
             guard let root = state.withLock({ $0.root }) else { throw RootKeyErrors.missing }
-            let (key, now) = (try newKey(root), now())
-            let isAdded = try await runner.writeDurably { db in
+            let id = try await runner.writeDurably { db -> DataKeyID? in
                 // Only if this root key opens a data key. Otherwise the table would mix data keys of two root keys.
-                if try self.keys(db).all.isEmpty { return false }
-                try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
-                return true
+                try self.keys(db).all.isEmpty ? nil : try self.addKey(root, db)
             }
-            if isAdded { return state.withLock { _ = $0.durable.insert(key.id) } }
+            if let id { return state.withLock { _ = $0.durable.insert(id) } }
             // A removal of all values has emptied the table. Data keys that the root key does not open are an error.
             try await reload()
             try Task.checkCancellation()
@@ -259,10 +239,10 @@ final class KeyRing: Sendable {
     }
 
     private func open(_ row: SettingKeyTable.WrappedKey, id: DataKeyID, root: SymmetricKey) -> DataKey? {
-        if let key = state.withLock({ $0.opened[row] }) { return key }
+        if let opened = state.withLock({ $0.opened[id] }), opened.row == row { return opened.key }
         do {
             let key = try DataKey.unwrapping(row.wrapped, id: id, by: root, installID: installID)
-            state.withLock { ($0.opened[row], $0.byID[id]) = (key, key) }
+            state.withLock { $0.opened[id] = (row, key) }
             return key
         } catch {
             // The call that needs the key throws: see KeySet.unreadable.

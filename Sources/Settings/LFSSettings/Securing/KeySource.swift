@@ -15,21 +15,37 @@ public struct KeySource: Sendable {
     struct Closures: Sendable {
         let load: @Sendable (_ note: Data?) async throws -> SymmetricKey?
         let make: (@Sendable () async throws -> Data?)?
+
+        /// Returns the root key and its note, and makes both if there is no key and this is allowed.
+        ///
+        /// - Throws: ``SettingsError/Code/keyMissing`` without a key, and ``SettingsError/Code/keyMismatch`` for one of
+        ///   a wrong length.
+        func obtain(_ note: Data?, mayMake: Bool) async throws -> (root: SymmetricKey, note: Data?) {
+            var note = note
+            var root = try await load(note)
+            if root == nil, mayMake, let make {
+                note = try await make()
+                root = try await load(note)
+            }
+            guard let root else { throw RootKeyErrors.missing }
+            try RootKeyErrors.requireLength(root)
+            return (root, note)
+        }
     }
 
     let kind: Kind
 
-    private init() { kind = .keychain }
+    private init(kind: Kind) { self.kind = kind }
 
     private init(
         load: @escaping @Sendable (_ note: Data?) async throws -> SymmetricKey?,
         make: (@Sendable () async throws -> Data?)?
     ) {
-        kind = .closures(Closures(load: load, make: make))
+        self.init(kind: .closures(Closures(load: load, make: make)))
     }
 
     /// The key chain of the options, with one item for this database.
-    public static let keychain = KeySource()
+    public static let keychain = KeySource(kind: .keychain)
 
     /// A file of 32 bytes that only this user can read. It is created when it is first needed.
     ///

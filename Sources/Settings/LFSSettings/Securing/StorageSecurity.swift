@@ -31,13 +31,5 @@ enum EnvelopeSuite: UInt8, Sendable {
     case chaChaPoly = 2
 
     /// The `info` parameter of HKDF for the key of a message.
-    var info: Data {
-        switch self {
-        case .aesGCM: Self.aesInfo
-        case .chaChaPoly: Self.chaChaInfo
-        }
-    }
-
-    private static let aesInfo = Data("lfs-settings/1/1".utf8)
-    private static let chaChaInfo = Data("lfs-settings/1/2".utf8)
+    var info: Data { Data("lfs-settings/1/\(rawValue)".utf8) }
 }

@@ -25,7 +25,6 @@ final class SealedFile: SecretStore {
 
     var kind: String { "sealedFile:\(path)" }
 
-    private var folderPath: String { (path as NSString).deletingLastPathComponent }
     private var name: String { (path as NSString).lastPathComponent }
 
     init(path: String, source: KeySource, owner: SecretOwner) throws {
@@ -81,9 +80,8 @@ final class SealedFile: SecretStore {
                 throw SettingsError(
                     .tooLarge, message: "\(path) would exceed 16 MiB. Keep large values in .file.")
             }
-            let name = name
             try await BlockingPool.shared.run { _ in
-                try AtomicFile(folder: folder, name: name).replace(with: bytes)
+                try AtomicFile(folder: folder, name: self.name).replace(with: bytes)
             }
         }
     }
@@ -94,11 +92,7 @@ final class SealedFile: SecretStore {
     }
 
     func stamp() async throws -> String? {
-        let (folderPath, name) = (folderPath, name)
-        return try await BlockingPool.shared.run { _ in
-            let status = try Self.folder(folderPath).status(of: name)
-            return status.map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
-        }
+        try await BlockingPool.shared.run { _ in try AtomicFile(folder: self.folder(), name: self.name).stamp() }
     }
 
     private func require(_ item: String?, in content: SealedFileContent) throws {
@@ -129,13 +123,8 @@ final class SealedFile: SecretStore {
         if let opened = opened.withLock({ $0 }), opened.note == note, content.names(opened.key.id) != false {
             return opened.key
         }
-        var root = try await source.load(note)
-        if root == nil, mayMake, note == nil, let make = source.make {
-            content.note = try await make()
-            root = try await source.load(content.note)
-        }
-        guard let root else { throw RootKeyErrors.missing }
-        try RootKeyErrors.requireLength(root)
+        let root: SymmetricKey
+        (root, content.note) = try await source.obtain(note, mayMake: mayMake && note == nil)
         let made = Opened(note: content.note, key: DataKey.root(root))
         guard content.names(made.key.id) != false else { throw RootKeyErrors.mismatch }
         opened.withLock { $0 = made }
@@ -145,28 +134,27 @@ final class SealedFile: SecretStore {
     // MARK: The file
 
     private func content() async throws -> SealedFileContent {
-        let (folderPath, name) = (folderPath, name)
-        return try await BlockingPool.shared.run { _ in
-            let file = AtomicFile(folder: try Self.folder(folderPath), name: name)
+        try await BlockingPool.shared.run { _ in
+            let file = AtomicFile(folder: try self.folder(), name: self.name)
             guard let bytes = try file.read(longest: Self.longest) else { return SealedFileContent() }
             return try SealedFileContent(encoded: bytes)
         }
     }
 
     private func withLock(_ body: (Directory) async throws -> Void) async throws {
-        let (folderPath, name) = (folderPath, name)
         try await LockedFile.with(
             {
-                let folder = try Self.folder(folderPath)
-                return (try OwnFolder.openLockFile("\(name).lock", in: folder), folder)
+                let folder = try self.folder()
+                return (try OwnFolder.openLockFile("\(self.name).lock", in: folder), folder)
             },
             { folder in
-                try await BlockingPool.shared.run { _ in try AtomicFile.sweep(folder, name: name) }
+                try await BlockingPool.shared.run { _ in try AtomicFile.sweep(folder, name: self.name) }
                 try await body(folder)
             })
     }
 
-    private static func folder(_ path: String) throws -> Directory {
+    private func folder() throws -> Directory {
+        let path = (path as NSString).deletingLastPathComponent
         do {
             let folder = try Directory.open(path)
             try OwnFolder.require(try folder.status(), path: path)
