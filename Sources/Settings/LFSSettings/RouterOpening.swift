@@ -41,8 +41,9 @@ struct RouterOpening: Sendable {
             domains: Set(here.map(\.domain)))
         access = ValueAccess(
             registry: registry, runner: runner, stores: stores, ring: ring,
-            resets: SettingsReset(runner: runner, stores: stores, databasePath: path), hub: ChangeHub(),
-            now: options.now)
+            resets: SettingsReset(
+                runner: runner, stores: stores, lock: DatabaseLock(databasePath: path, .removal)),
+            hub: ChangeHub(), now: options.now)
         self.catalogs = catalogs
         self.options = options
         self.versions = versions

@@ -90,7 +90,7 @@ extension StorageRouter {
                 return try await access.write(isDurable: info.domain.isDurable) { try $0.remove(key) }
             }
             try await access.change(key.name, info: info, needsKeys: false) { _, _ in .remove }
-            guard info.migrate != nil else { return }
+            guard !info.migrationSources.isEmpty else { return }
             try await access.runner.writeDurably { db in try access.noteRemoved(info, db) }
         }
     }

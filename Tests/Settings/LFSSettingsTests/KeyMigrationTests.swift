@@ -8,10 +8,8 @@ import Testing
 
 @Suite("Key migrations", .serialized, .timeLimit(.minutes(10)))
 struct KeyMigrationTests {
-    private static let kinds = ["legacy", "transform", "condition", "firstOf", "aggregate"]
-    private static let expected = [
-        "legacy": "old", "transform": "5", "condition": "old", "firstOf": "old", "aggregate": "old 5",
-    ]
+    private static let kinds = ["legacy", "transform", "condition", "several"]
+    private static let expected = ["legacy": "old", "transform": "5", "condition": "old", "several": "old"]
 
     private let legacy = StorageKey<String>("legacy")
 
@@ -33,13 +31,12 @@ struct KeyMigrationTests {
         }
     }
 
-    private func migration(_ kind: String, number: StorageKey<Int>) -> KeyMigration<String> {
+    private func migrations(_ kind: String, number: StorageKey<Int>) -> [KeyMigration<String>] {
         switch kind {
-        case "legacy": .legacy(from: legacy)
-        case "transform": .transform(from: number) { "\($0)" }
-        case "condition": .ifPreviousApp(.below("2.0"), migration: .legacy(from: legacy))
-        case "firstOf": .firstOf([.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)])
-        default: .aggregate(legacy, second: number) { "\($0 ?? "-") \($1 ?? -1)" }
+        case "legacy": [.legacy(from: legacy)]
+        case "transform": [.transform(from: number) { "\($0)" }]
+        case "condition": [.ifPreviousApp(.below("2.0"), migration: .legacy(from: legacy))]
+        default: [.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)]
         }
     }
 
@@ -60,12 +57,12 @@ struct KeyMigrationTests {
         try await withSources { place, number in
             let key = StorageKey<String>(
                 "migrated", domain: store.domain, security: store.security,
-                migrations: [migration(kind, number: number)])
+                migrations: migrations(kind, number: number))
             let storage = try await place.open { key }
             #expect(try await storage.get(key) == Self.expected[kind])
             let left = try await sources(place, number: number)
             #expect(!left.contains("legacy") || kind == "transform")
-            #expect(!left.contains("number") || !["transform", "aggregate"].contains(kind))
+            #expect(!left.contains("number") || kind != "transform")
             // A removed value does not return, even if the source is set again.
             try await storage.remove(key)
             let earlier = try await place.open { legacy }
@@ -79,7 +76,7 @@ struct KeyMigrationTests {
         try await withSources { place, number in
             let plain = StorageKey<String>("migrated")
             try await place.open { plain }.set("standing", for: plain)
-            let key = StorageKey<String>("migrated", migrations: [migration(kind, number: number)])
+            let key = StorageKey<String>("migrated", migrations: migrations(kind, number: number))
             #expect(try await place.open { key }.get(key) == "standing")
             #expect(try await sources(place, number: number) == ["legacy", "number"])
         }
@@ -91,8 +88,8 @@ struct KeyMigrationTests {
     func kill(domain: String) async throws {
         let store = try #require(Store(rawValue: domain))
         var total = 0
-        // The database runs each kind. The other domains run the one with the most steps.
-        for kind in store == .database ? Self.kinds : ["aggregate"] {
+        // The database runs each kind. The other domains run the one whose source is a file.
+        for kind in store == .database ? Self.kinds : ["transform"] {
             for number in 1...400 {
                 var hasFired = false
                 try await withSources { place, old in
@@ -100,7 +97,7 @@ struct KeyMigrationTests {
                     hasFired = try await run.finish(failing: number, .kill).hasFired
                     let key = StorageKey<String>(
                         "migrated", domain: store.domain, security: store.security,
-                        migrations: [migration(kind, number: old)])
+                        migrations: migrations(kind, number: old))
                     // At each moment the value exists in at least one place.
                     let bare = StorageKey<String>("migrated", domain: store.domain, security: store.security)
                     let isThere = try await place.open { bare }.exists(bare)
@@ -110,7 +107,7 @@ struct KeyMigrationTests {
                     }
                     #expect(try await place.open { key }.getIfPresent(key) == Self.expected[kind], "\(kind) \(number)")
                     let after = try await sources(place, number: old)
-                    #expect(after == (kind == "aggregate" ? [] : kind == "transform" ? ["legacy"] : ["number"]))
+                    #expect(after == (kind == "transform" ? ["legacy"] : ["number"]))
                 }
                 if !hasFired { break }
                 total += 1
@@ -121,7 +118,7 @@ struct KeyMigrationTests {
 
     @Test("Two processes that migrate concurrently end with one value", arguments: ["database", "file", "keychain"])
     func twice(domain: String) async throws {
-        for kind in ["legacy", "aggregate"] {
+        for kind in ["legacy", "transform"] {
             try await withSources { place, number in
                 let words = try await withThrowingTaskGroup(of: String?.self) { group in
                     for _ in 0..<2 {
@@ -271,21 +268,10 @@ struct KeyMigrationTests {
             for (number, source) in earlier.enumerated() {
                 try await place.open { source }.set("value \(number)", for: source)
             }
-            let key = StorageKey<String>("migrated", migrations: [.firstOf(earlier.map { .legacy(from: $0) })])
+            let key = StorageKey<String>("migrated", migrations: earlier.map { .legacy(from: $0) })
             #expect(try await place.open { key }.get(key) == "value 0")
             #expect(try await place.open { earlier[0] }.getIfPresent(earlier[0]) == nil)
             #expect(try await place.open { earlier[1] }.getIfPresent(earlier[1]) == "value 1")
-        }
-    }
-
-    @Test("A source that an earlier version has recorded is removed")
-    func earlierRecord() async throws {
-        try await withSources { place, number in
-            try await place.execute(
-                "INSERT INTO lfs_setting_migration (name, sources, migratedAt) VALUES ('migrated', 'file/number', 0)")
-            let key = StorageKey<String>("migrated", migrations: [.transform(from: number) { "\($0)" }])
-            #expect(try await place.open { key }.getIfPresent(key) == nil)
-            #expect(try await sources(place, number: number) == ["legacy"])
         }
     }
 

@@ -46,23 +46,24 @@ enum HelperKeys {
         let target = try self.domain(domain, folder: folder)
         let number = StorageKey<Int>("number", domain: .file(in: .folder(folder + "/old")))
         let mayPrompt = ProcessInfo.processInfo.environment["HELPER_FOREIGN_PROMPTS"] == "1"
-        let migration: KeyMigration<String> =
+        let migrations: [KeyMigration<String>] =
             switch kind {
-            case "legacy": .legacy(from: legacy)
-            case "transform": .transform(from: number) { "\($0)" }
-            case "condition": .ifPreviousApp(.below("2.0"), migration: .legacy(from: legacy))
+            case "legacy": [.legacy(from: legacy)]
+            case "transform": [.transform(from: number) { "\($0)" }]
+            case "condition": [.ifPreviousApp(.below("2.0"), migration: .legacy(from: legacy))]
             #if os(Linux)
             case "secretItem":
-                .transform(
-                    from: StorageKey<Data>(
-                        "foreign", domain: .secretServiceItem(["service": "example"], mayPrompt: mayPrompt),
-                        serializer: .data)
-                ) { String(decoding: $0, as: UTF8.self) }
+                [
+                    .transform(
+                        from: StorageKey<Data>(
+                            "foreign", domain: .secretServiceItem(["service": "example"], mayPrompt: mayPrompt),
+                            serializer: .data)
+                    ) { String(decoding: $0, as: UTF8.self) }
+                ]
             #endif
-            case "firstOf": .firstOf([.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)])
-            default: .aggregate(legacy, second: number) { "\($0 ?? "-") \($1 ?? -1)" }
+            default: [.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)]
             }
-        return StorageKey("migrated", domain: target, security: try security(domain), migrations: [migration])
+        return StorageKey("migrated", domain: target, security: try security(domain), migrations: migrations)
     }
 
     static func number(folder: String) -> StorageKey<Int> {

@@ -16,10 +16,10 @@ public final class KeyInfo: Sendable {
     let onUndecodable: UndecodablePolicy
     /// Throws when the bytes are not a value of the key.
     let check: @Sendable (SerializedValue) throws -> Void
-    /// Looks for the value of an earlier version of the app. Nil without migrations.
-    let migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)?
-    /// The keys that the migrations may read.
-    let migrationKeys: @Sendable () -> [KeyInfo]
+    /// The keys of earlier versions of the app, from which its value may be migrated.
+    let migrationSources: [KeyInfo]
+    /// Returns the first value that a migration finds.
+    let migrate: @Sendable (MigrationReader) async throws -> MigratedValue?
 
     /// - Parameter isFamily: true for the pattern of a family.
     init<Value>(_ key: StorageKey<Value>, isFamily: Bool) {
@@ -40,8 +40,14 @@ public final class KeyInfo: Sendable {
         version = serializer.version
         onUndecodable = key.onUndecodable
         check = { content in _ = try serializer.value(of: content) }
-        migrate = migrations.isEmpty ? nil : key.migrate
-        migrationKeys = { migrations.flatMap { $0.keys } }
+        migrationSources = migrations.map(\.source)
+        migrate = { reader in
+            for migration in migrations {
+                guard let value = try await migration.find(reader) else { continue }
+                return MigratedValue(content: try serializer.serialize(value), source: migration.source)
+            }
+            return nil
+        }
     }
 
     /// The kind of the key's place, and its name.
@@ -57,13 +63,4 @@ public final class KeyInfo: Sendable {
 
 extension StorageKey {
     func info(isFamily: Bool = false) -> KeyInfo { KeyInfo(self, isFamily: isFamily) }
-
-    fileprivate var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {
-        guard !migrations.isEmpty else { return nil }
-        let (serializer, steps) = (serializer, migrations)
-        return { sources in
-            guard let found = try await KeyMigration.first(of: steps, sources) else { return nil }
-            return MigratedValue(content: try serializer.serialize(found.value), sources: found.sources)
-        }
-    }
 }

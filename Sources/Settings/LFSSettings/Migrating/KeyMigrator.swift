@@ -15,7 +15,7 @@ struct KeyMigrator: Sendable {
     let logger: Logger?
 
     private var entries: [Registry.Entry] {
-        access.registry.all.filter { $0.info.migrate != nil && $0.info.availability.contains(.here) }
+        access.registry.all.filter { !$0.info.migrationSources.isEmpty && $0.info.availability.contains(.here) }
     }
 
     func isNeeded() async throws -> Bool {
@@ -48,49 +48,39 @@ struct KeyMigrator: Sendable {
 
     private func migrate(_ entry: Registry.Entry) async throws {
         let info = entry.info
-        let sources = MigrationSources(previousAppVersion: previousAppVersions[entry.catalog]) { [access] source in
+        let reader = MigrationReader(previousAppVersion: previousAppVersions[entry.catalog]) { [access] source in
             try await access.content(source.name, info: source)
         }
         let standing = try await access.content(info.name, info: info)
-        guard let found = try await info.migrate?(sources) else {
+        guard let found = try await info.migrate(reader) else {
             if standing != nil { try await note(.done, info: info) }
             return
         }
-        if let standing { return try await keep(standing, info: info, found: found) }
-        // Another router may have set the key while the sources were read.
-        guard try await !copy(found, to: info), let standing = try await access.content(info.name, info: info) else {
-            return try await end(info, sources: found.sources)
-        }
-        try await keep(standing, info: info, found: found)
-    }
-
-    /// Completes a migration whose target already has a value. An equal value was copied by an interrupted open. A
-    /// different one was set by the app.
-    private func keep(_ standing: SerializedValue, info: KeyInfo, found: MigratedValue) async throws {
-        if standing == found.content {
-            try await end(info, sources: found.sources)
-        } else {
-            try await note(.done, info: info)
-        }
-    }
-
-    /// - Returns: true if the value is in its new place now. False if another value is there.
-    private func copy(_ found: MigratedValue, to info: KeyInfo) async throws -> Bool {
-        let isCopied =
-            info.domain.isDatabase
-            ? try await copyToDatabase(found, info: info) : try await copyToStore(found.content, info: info)
-        guard isCopied else { return false }
-        guard try await access.content(info.name, info: info) == found.content else {
+        let isCopied = standing == nil ? try await copy(found, to: info) : false
+        let present = try await access.content(info.name, info: info)
+        if isCopied, present != found.content {
             throw SettingsError(
                 .system, message: "The migrated value differs when it is read back. The source is kept.")
         }
-        return true
+        // An equal value was copied now or by an interrupted open. Without a value the app has removed the key. A
+        // different value was set by the app.
+        if let present, present != found.content { return try await note(.done, info: info) }
+        let ids = [found.source.sourceID]
+        try await note(.copied(from: ids), info: info)
+        try await removeSources(info, ids: ids)
+    }
+
+    /// - Returns: true if the value is in its new place now. False if another value is there, which another router may
+    ///   have set while the source was read, or if the key was removed.
+    private func copy(_ found: MigratedValue, to info: KeyInfo) async throws -> Bool {
+        info.domain.isDatabase
+            ? try await copyToDatabase(found, info: info) : try await copyToStore(found.content, info: info)
     }
 
     private func copyToDatabase(_ found: MigratedValue, info: KeyInfo) async throws -> Bool {
         if info.security != .none { try await access.ring.load() }
         let name = info.name
-        let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceID))
+        let copied = MigrationTable.State.copied(from: [found.source.sourceID])
         var access = access
         access.time = .before
         return try await access.write(isDurable: true) { batch in
@@ -116,16 +106,9 @@ struct KeyMigrator: Sendable {
         return isCopied.value == true
     }
 
-    private func end(_ info: KeyInfo, sources: [KeyInfo]) async throws {
-        let ids = sources.map(\.sourceID)
-        try await note(.copied(from: ids), info: info)
-        try await removeSources(info, ids: ids)
-    }
-
     /// Removes the sources that were recorded as copied, and no others that the migration could read.
     private func removeSources(_ info: KeyInfo, ids: [String]) async throws {
-        let sources = info.migrationKeys()
-        for source in sources where Self.isRecorded(source, ids: ids, among: sources) {
+        for source in info.migrationSources where ids.contains(source.sourceID) {
             do {
                 try await remove(source)
             } catch let error as SettingsError where error.code == .readOnly {
@@ -134,14 +117,6 @@ struct KeyMigrator: Sendable {
             }
         }
         try await note(.done, info: info)
-    }
-
-    /// Returns true if a record contains a source. Earlier versions recorded only the kind of the place, which is not
-    /// sufficient if a migration can read several places of one kind.
-    private static func isRecorded(_ source: KeyInfo, ids: [String], among sources: [KeyInfo]) -> Bool {
-        if ids.contains(source.sourceID) { return true }
-        let isOnly = sources.allSatisfy { $0.sourceName != source.sourceName || $0.sourceID == source.sourceID }
-        return isOnly && ids.contains(source.sourceName)
     }
 
     private func remove(_ source: KeyInfo) async throws {

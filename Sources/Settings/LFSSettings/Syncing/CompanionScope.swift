@@ -12,7 +12,7 @@ struct CompanionScope: Sendable {
         self.registry = registry
         self.includesManual = includesManual
         self.hasRootKey = hasRootKey
-        let sources = registry.all.flatMap { $0.info.migrationKeys() }
+        let sources = registry.all.flatMap(\.info.migrationSources)
         moved = Set(sources.filter(\.domain.isDatabase).map(\.name))
     }
 

@@ -123,7 +123,7 @@ struct Registry: Sendable {
                     """,
                 key: info.name)
         }
-        guard info.migrate == nil || !info.migrationKeys().contains(where: { $0.sourceName == info.sourceName }) else {
+        guard !info.migrationSources.contains(where: { $0.sourceName == info.sourceName }) else {
             throw SettingsError(
                 .illegalPair,
                 message: """

@@ -1,6 +1,4 @@
-import GRDB
 import LFSDatabase
-import LFSSystem
 
 /// The removal of all values: first those in the database, within the app's transaction, and then the others.
 ///
@@ -9,30 +7,13 @@ struct SettingsReset: Sendable {
     let runner: BackgroundRunner
     let stores: StoreSet
     let lock: DatabaseLock
-    private let turns = AsyncSemaphore(1)
-
-    init(runner: BackgroundRunner, stores: StoreSet, databasePath: String) {
-        self.runner = runner
-        self.stores = stores
-        lock = DatabaseLock(databasePath: databasePath, .removal)
-    }
-
-    /// Removes the values and the data keys, and records that files and secrets still have to be removed. The records
-    /// of catalogs and migrations are kept, so that no value of an earlier version comes back.
-    static func begin(_ db: Database) throws {
-        try SettingTable.removeAll(db)
-        try SettingKeyTable.removeAll(db)
-        try SettingsStateTable.beginReset(db)
-    }
 
     /// Removes the remaining values of a place if a removal is pending. It may be repeated at any point.
     func finish(_ place: ResetPlace) async throws {
         let state = try await runner.read(SettingsStateTable.read)
         if place == .memory { return stores.memory.follow(state.resetCount) }
         guard isPending(place, state: state) else { return }
-        try await turns.withPermit {
-            try await lock.run { while try await !finishOnce(place) {} }
-        }
+        try await lock.run { while try await !finishOnce(place) {} }
     }
 
     /// Finishes all places that are pending. A place that cannot be cleared does not stop the others.
