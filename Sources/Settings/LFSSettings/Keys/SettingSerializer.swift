@@ -13,16 +13,6 @@ public struct SettingSerializer<Value: Sendable>: Sendable {
     let decode: @Sendable (Data) throws -> Value
     private var upgrades: [Int: @Sendable (Data) throws -> Value] = [:]
 
-    private init(
-        id: String, version: Int, encode: @escaping @Sendable (Value) throws -> Data,
-        decode: @escaping @Sendable (Data) throws -> Value
-    ) {
-        self.id = id
-        self.version = version
-        self.encode = encode
-        self.decode = decode
-    }
-
     /// Creates a custom serializer.
     ///
     /// - Parameters:
