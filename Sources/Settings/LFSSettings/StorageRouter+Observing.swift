@@ -40,7 +40,7 @@ extension StorageRouter {
     /// - Throws: the database's error. An error of a single value is thrown when that value is read.
     public nonisolated func snapshot() async throws -> SettingsSnapshot {
         try await SettingsError.catching(nil) {
-            var values = try await access.runner.read(SettingTable.readAll).mapValues { $0.map(\.content) }
+            var values = try await access.runner.read(SettingTable.values).mapValues { $0.map(\.content) }
             for entry in access.registry.all where !entry.info.domain.isDatabase && !entry.info.isSecret {
                 let info = entry.info
                 guard info.availability.contains(.here), !info.isFamily else { continue }

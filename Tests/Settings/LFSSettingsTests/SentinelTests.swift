@@ -72,8 +72,8 @@ struct SentinelTests {
         }
     }
 
-    @Test("A moved app folder keeps its secrets and filed values", arguments: [true, false])
-    func moved(isNotedAbsolutely: Bool) async throws {
+    @Test("A moved app folder keeps its secrets and filed values")
+    func moved() async throws {
         try await withPlace { place in
             func filed(_ place: Place) -> StorageKey<String> {
                 StorageKey("filed", domain: .file(in: .folder(place.folder.child("state").path)))
@@ -84,11 +84,6 @@ struct SentinelTests {
             }
             try await storage.set("secret", for: token)
             try await storage.set("value", for: filed(place))
-            if isNotedAbsolutely {
-                // Earlier versions recorded an absolute path.
-                let path = place.folder.child("sealed").path
-                try await place.execute("UPDATE lfs_setting_state SET keychain = ?", arguments: ["sealedFile:\(path)"])
-            }
             try await withMoved(place) { moved in
                 for _ in 1...2 {
                     let again = try await moved.open {

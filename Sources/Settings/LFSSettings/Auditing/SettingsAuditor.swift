@@ -7,44 +7,47 @@ struct SettingsAuditor: Sendable {
     let access: ValueAccess
 
     private struct Stored {
-        let summary: StoredSummary
+        let name: String
         let place: String
+        /// Nil if the value cannot be read.
+        let value: StoredValue?
     }
 
     func audit() async throws -> SettingsAudit {
         var audit = SettingsAudit()
         audit.pendingMigrations = try await access.pendingProblems().keys.sorted()
         audit.pendingCatalogs = access.pending.catalogs
-        let stored = try await allStored(&audit)
         var byKey: [String: [Stored]] = [:]
-        for item in stored {
+        for item in try await allStored(&audit) {
             // A value outside the place of its key counts as an orphan.
-            if let info = access.registry.entry(forStored: item.summary.name)?.info,
-                info.availability.contains(.here), try place(of: info.domain) == item.place
+            if let info = access.registry.entry(forStored: item.name)?.info, info.availability.contains(.here),
+                try place(of: info.domain) == item.place
             {
                 byKey[info.name, default: []].append(item)
             } else {
-                audit.orphans.append(
-                    SettingsAudit.Orphan(
-                        name: item.summary.name, place: item.place, byteCount: item.summary.byteCount))
+                let byteCount = item.value?.content.bytes.count ?? 0
+                audit.orphans.append(.init(name: item.name, place: item.place, byteCount: byteCount))
             }
         }
         for entry in access.registry.all {
-            audit.entries.append(try await self.entry(entry, stored: byKey[entry.info.name] ?? []))
+            audit.entries.append(await self.entry(entry, stored: byKey[entry.info.name] ?? []))
         }
         audit.orphans.sort { ($0.place, $0.name) < ($1.place, $1.name) }
         return audit
     }
 
     private func allStored(_ audit: inout SettingsAudit) async throws -> [Stored] {
-        var stored: [Stored] = []
-        let rows = try await access.runner.read(SettingTable.summaries)
-        stored += rows.map { Stored(summary: $0, place: "database") }
+        // The entry of an unreadable value reports its problem.
+        var stored = try await access.runner.read(SettingTable.values).map { name, row in
+            Stored(name: name, place: "database", value: try? row.get())
+        }
         for store in try await access.stores.beside() {
             let place = place(store)
             do {
                 if let place = store.resetPlace { try await access.resets.finish(place) }
-                stored += try await store.summaries().map { Stored(summary: $0, place: place) }
+                for name in try await store.names() {
+                    stored.append(Stored(name: name, place: place, value: try await value(name, store: store)))
+                }
             } catch {
                 guard let error = SettingsError.wrapping(error, key: nil) as? SettingsError else { throw error }
                 audit.unreadablePlaces[place] = error.code.rawValue
@@ -53,21 +56,31 @@ struct SettingsAuditor: Sendable {
         return stored
     }
 
-    private func entry(_ entry: Registry.Entry, stored: [Stored]) async throws -> SettingsAudit.Entry {
+    /// Returns nil for a value that cannot be read although its place can.
+    private func value(_ name: String, store: any SettingsStore) async throws -> StoredValue? {
+        do {
+            return try await store.read(name)
+        } catch {
+            let problem = SettingsError.wrapping(error, key: nil) as? SettingsError
+            guard problem?.isOfClosedPlace == false else { throw error }
+            return nil
+        }
+    }
+
+    private func entry(_ entry: Registry.Entry, stored: [Stored]) async -> SettingsAudit.Entry {
         let info = entry.info
         let isAvailable = info.availability.contains(.here)
         var line = SettingsAudit.Entry(
             key: info.name, isFamily: info.isFamily, catalog: entry.catalog, type: info.type,
             domain: info.domain.description, security: info.security.description, sync: info.sync.description,
             isAvailable: isAvailable)
+        let values = stored.compactMap(\.value)
         line.storedCount = stored.count
-        line.byteCount = stored.reduce(0) { $0 + $1.summary.byteCount }
-        line.serializerVersion = stored.compactMap(\.summary.serializerVersion).min()
-        line.updatedAt = stored.compactMap(\.summary.updatedAt).max().map(Date.init(millisecondsSince1970:))
+        line.byteCount = values.reduce(0) { $0 + $1.content.bytes.count }
+        line.serializerVersion = values.map(\.content.version).min()
+        line.updatedAt = values.map(\.updatedAt).max().map(Date.init(millisecondsSince1970:))
         guard isAvailable else { return line }
-        for item in stored where line.problem == nil {
-            line.problem = await problem(item.summary.name, info: info)
-        }
+        for item in stored where line.problem == nil { line.problem = await problem(item.name, info: info) }
         return line
     }
 

@@ -82,22 +82,23 @@ struct CatalogMigration: Sendable {
     private static func failures(
         of catalog: StorageCatalog, _ access: ValueAccess, _ db: Database
     ) throws -> [String] {
-        try SettingTable.names(db).compactMap { name in
-            guard let entry = access.registry.entry(forStored: name), entry.catalog == catalog.name,
+        var failures: [String] = []
+        try SettingTable.forEachRow(db) { row in
+            guard let entry = access.registry.entry(forStored: row.name), entry.catalog == catalog.name,
                 entry.info.domain.isDatabase
-            else { return nil }
+            else { return }
             let info = entry.info
             do {
-                guard let stored = try SettingTable.read(name, db) else { return nil }
+                guard let stored = try row.value.get() else { return }
                 let keys = info.security == .none ? KeySet.none : try access.ring.keys(db)
-                try info.check(try access.open(stored, name: name, info: info, keys: keys))
-                return nil
+                try info.check(try access.open(stored, name: row.name, info: info, keys: keys))
             } catch let error as DatabaseError {
                 throw error
             } catch {
-                return info.onUndecodable == .fail ? info.publicName : nil
+                if info.onUndecodable == .fail { failures.append(info.publicName) }
             }
         }
+        return failures
     }
 
     private func failuresBesideDatabase(of catalog: StorageCatalog) async throws -> [String] {
@@ -121,7 +122,7 @@ struct CatalogMigration: Sendable {
     /// Returns the key's name, or the names of a family's stored members.
     private func storedNames(of info: KeyInfo) async throws -> [String] {
         guard info.isFamily else { return [info.name] }
-        return try await access.stores.store(for: info.domain).summaries().map(\.name).filter { name in
+        return try await access.stores.store(for: info.domain).names().filter { name in
             access.registry.entry(forStored: name)?.info.name == info.name
         }
     }

@@ -7,17 +7,16 @@ enum FolderTable {
             .compactMap(String.fromDatabaseValue)
     }
 
-    static func contains(_ folder: String, or other: String, _ db: Database) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM main.lfs_setting_folder WHERE folder = ? OR folder = ?)"
-        return try Bool.fetchOne(db, sql: sql, arguments: [folder, other]) ?? false
+    static func contains(_ folder: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM main.lfs_setting_folder WHERE folder = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [folder]) ?? false
     }
 
     static func add(_ folder: String, _ db: Database) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO main.lfs_setting_folder (folder) VALUES (?)", arguments: [folder])
     }
 
-    static func remove(_ folder: String, and other: String, _ db: Database) throws {
-        let sql = "DELETE FROM main.lfs_setting_folder WHERE folder = ? OR folder = ?"
-        try db.execute(sql: sql, arguments: [folder, other])
+    static func remove(_ folder: String, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM main.lfs_setting_folder WHERE folder = ?", arguments: [folder])
     }
 }

@@ -1,26 +1,20 @@
-package import Foundation
+import Foundation
 
 /// A serialized value: the bytes, and the serializer that made them.
-package struct SerializedValue: Sendable, Hashable {
+struct SerializedValue: Sendable, Hashable {
     /// The id of the serializer.
-    package let serializer: String
-    package let version: Int
-    package let bytes: Data
-
-    package init(serializer: String, version: Int, bytes: Data) {
-        self.serializer = serializer
-        self.version = version
-        self.bytes = bytes
-    }
+    let serializer: String
+    let version: Int
+    let bytes: Data
 }
 
 /// The content that a store keeps for a key: the serialized value or an envelope around it, and the time of the write.
-package struct StoredValue: Sendable, Hashable {
-    package let content: SerializedValue
+struct StoredValue: Sendable, Hashable {
+    let content: SerializedValue
     /// Milliseconds since 1970.
-    package let updatedAt: Int64
+    let updatedAt: Int64
 
-    package init(_ content: SerializedValue, updatedAt: Int64) {
+    init(_ content: SerializedValue, updatedAt: Int64) {
         self.content = content
         self.updatedAt = updatedAt
     }
@@ -34,7 +28,7 @@ package struct StoredValue: Sendable, Hashable {
 }
 
 /// The result of a change of a stored value.
-package enum StoredChange: Sendable {
+enum StoredChange: Sendable {
     case keep
     case put(StoredValue)
     case remove

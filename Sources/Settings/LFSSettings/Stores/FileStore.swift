@@ -40,8 +40,7 @@ struct FileStore: SettingsStore {
     }
 
     private func isNoted() async throws -> Bool {
-        // Earlier versions recorded the path.
-        try await runner.read { [note, location] db in try FolderTable.contains(note, or: location, db) }
+        try await runner.read { [note] db in try FolderTable.contains(note, db) }
     }
 
     /// Returns false for a folder that was never used, and that does not exist.
@@ -52,25 +51,20 @@ struct FileStore: SettingsStore {
 
     /// Deletes the record that the folder was used before.
     func forget() async throws {
-        try await runner.writeDurably { [note, location] db in try FolderTable.remove(note, and: location, db) }
+        try await runner.writeDurably { [note] db in try FolderTable.remove(note, db) }
     }
 
     private func sweep() async throws {
-        let open = openFolder
-        try await BlockingPool.shared.run { _ in
-            let folder = try open()
-            let lock = try Self.lock(folder)
+        try await withFolder { folder in
+            let lock = FileLock(try OwnFolder.openLockFile(Self.lockName, in: folder))
             // The lock's owner is still running, so its temporary file may be in use.
-            guard try lock.tryLock(.exclusive) else { return }
-            try AtomicFile.sweep(folder)
+            if try lock.tryLock(.exclusive) { try AtomicFile.sweep(folder) }
         }
     }
 
     func read(_ name: String) async throws -> StoredValue? {
-        let open = openFolder
-        let place = place(name)
         do {
-            return try await BlockingPool.shared.run { _ in try Self.read(name, place: place, in: try open()) }
+            return try await withFolder { folder in try self.read(name, in: folder) }
         } catch let error as SettingsError where error.code == .folderAbsent {
             // A folder that was never used has no values. It is the source of a migration.
             guard try await isNoted() else { return nil }
@@ -84,7 +78,6 @@ struct FileStore: SettingsStore {
         // The folder may not be recorded yet, if that failed when the router opened. A removal of all values and a
         // rotation of keys only find recorded folders.
         if try await !isNoted() { try await prepare() }
-        let place = place(name)
         // All steps run on threads that may block, so that no other thread is woken in between.
         try await withTaskExecutorPreference(BlockingPool.shared) {
             try await withLock { folder in
@@ -92,9 +85,9 @@ struct FileStore: SettingsStore {
                 let set = try await ring?.durableKeys() ?? .none
                 try await BlockingPool.shared.run { _ in
                     let file = AtomicFile(folder: folder, name: FileName.of(name))
-                    switch try body({ try Self.read(name, place: place, in: folder) }, set) {
+                    switch try body({ try self.read(name, in: folder) }, set) {
                     case .keep: return
-                    case .put(let value): try file.replace(with: value.encoded(for: place))
+                    case .put(let value): try file.replace(with: value.encoded(for: self.place(name)))
                     case .remove: try file.remove()
                     }
                 }
@@ -104,18 +97,16 @@ struct FileStore: SettingsStore {
 
     /// Runs the body while no other task or process changes a value in this folder.
     func withLock<Result>(_ body: (Directory) async throws -> Result) async throws -> Result {
-        let open = openFolder
-        return try await LockedFile.with(
+        try await LockedFile.with(
             {
-                let folder = try open()
+                let folder = try self.open()
                 return (try OwnFolder.openLockFile(Self.lockName, in: folder), folder)
             }, body)
     }
 
     /// Returns the identity of the folder, independent of its path.
     func identity() async throws -> LockedFile.Identity {
-        let open = openFolder
-        return try await BlockingPool.shared.run { _ in LockedFile.Identity(try open().status()) }
+        try await withFolder { folder in LockedFile.Identity(try folder.status()) }
     }
 
     func isThere() async throws -> Bool {
@@ -127,38 +118,12 @@ struct FileStore: SettingsStore {
         }
     }
 
-    /// Returns the names of the stored values.
     func names() async throws -> [String] {
-        let open = openFolder
-        return try await BlockingPool.shared.run { _ in try Self.names(in: try open()) }
-    }
-
-    func summaries() async throws -> [StoredSummary] {
-        let open = openFolder
-        let installID = installID
-        return try await BlockingPool.shared.run { _ in
-            let folder = try open()
-            return try Self.names(in: folder).map { name in
-                let size = try folder.status(of: FileName.of(name))?.byteCount ?? 0
-                do {
-                    let value = try Self.read(name, place: Self.place(name, installID: installID), in: folder)
-                    return StoredSummary(
-                        name: name, byteCount: value?.content.bytes.count ?? 0,
-                        serializerVersion: value?.content.version, updatedAt: value?.updatedAt)
-                } catch {
-                    // The audit lists the value, and reports that it cannot be read.
-                    return StoredSummary(name: name, byteCount: Int(size), serializerVersion: nil, updatedAt: nil)
-                }
-            }
-        }
+        try await withFolder { folder in try Self.names(in: folder) }
     }
 
     func stamp(of name: String) async throws -> String? {
-        let open = openFolder
-        return try await BlockingPool.shared.run { _ in
-            let status = try open().status(of: FileName.of(name))
-            return status.map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
-        }
+        try await withFolder { folder in try AtomicFile(folder: folder, name: FileName.of(name)).stamp() }
     }
 
     func removeAll() async throws {
@@ -173,36 +138,34 @@ struct FileStore: SettingsStore {
 
     // MARK: Files
 
-    private func place(_ name: String) -> String { Self.place(name, installID: installID) }
-    private static func place(_ name: String, installID: FileID) -> String { "\(installID.text)/\(name)" }
+    private func place(_ name: String) -> String { "\(installID.text)/\(name)" }
+
+    /// Passes the folder of this database to a body, on a thread that may block.
+    private func withFolder<Result: Sendable>(
+        _ body: @escaping @Sendable (Directory) throws -> Result
+    ) async throws -> Result {
+        try await BlockingPool.shared.run { _ in try body(try self.open()) }
+    }
 
     /// Opens the folder of this database, which `prepare` has created.
-    private var openFolder: @Sendable () throws -> Directory {
-        let (path, location) = (path, location)
-        return {
-            do {
-                let folder = try Directory.open(path)
-                try OwnFolder.requireOwn(folder, path: path)
-                return folder
-            } catch let error as SystemError where error.isMissing {
-                throw SettingsError(
-                    .folderAbsent,
-                    message: """
-                        \(path) existed before and is missing now. If its disk is not mounted, mount it at \(location) \
-                        or above. If its files are lost for good, call adoptFolders().
-                        """)
-            }
+    private func open() throws -> Directory {
+        do {
+            let folder = try Directory.open(path)
+            try OwnFolder.requireOwn(folder, path: path)
+            return folder
+        } catch let error as SystemError where error.isMissing {
+            throw SettingsError(
+                .folderAbsent,
+                message: """
+                    \(path) existed before and is missing now. If its disk is not mounted, mount it at \(location) or \
+                    above. If its files are lost for good, call adoptFolders().
+                    """)
         }
     }
 
-    private static func lock(_ folder: Directory) throws -> FileLock {
-        FileLock(try OwnFolder.openLockFile(lockName, in: folder))
-    }
-
-    private static func read(_ name: String, place: String, in folder: Directory) throws -> StoredValue? {
+    private func read(_ name: String, in folder: Directory) throws -> StoredValue? {
         let file = AtomicFile(folder: folder, name: FileName.of(name))
-        guard let bytes = try file.read(longest: longest) else { return nil }
-        return try StoredValue(encoded: bytes, for: place)
+        return try file.read(longest: Self.longest).map { try StoredValue(encoded: $0, for: place(name)) }
     }
 
     private static func names(in folder: Directory) throws -> [String] {

@@ -47,10 +47,4 @@ extension ForeignSecret: SettingsStore {
                     """)
         }
     }
-    /// The item belongs to the other program, so it is not listed.
-    func summaries() async throws -> [StoredSummary] { [] }
-
-    func stamp(of name: String) async throws -> String? { nil }
-
-    func removeAll() async throws {}
 }

@@ -51,33 +51,16 @@ struct KeychainStore: SettingsStore {
         try await runner.writeDurably { db in try SettingsStateTable.noteKeychain(note, db) }
     }
 
-    func summaries() async throws -> [StoredSummary] {
+    func names() async throws -> [String] {
         guard try await isNoted() else { return [] }
-        var summaries: [StoredSummary] = []
-        for name in try await secrets.items() where !Self.ownItems.contains(name) {
-            do {
-                guard let value = try await read(name) else { continue }
-                summaries.append(
-                    StoredSummary(
-                        name: name, byteCount: value.content.bytes.count, serializerVersion: value.content.version,
-                        updatedAt: value.updatedAt))
-            } catch let error as SettingsError where error.code == .corrupted || error.code == .newerValue {
-                // The audit lists the value, and reports that it cannot be read.
-                summaries.append(
-                    StoredSummary(name: name, byteCount: 0, serializerVersion: nil, updatedAt: nil))
-            }
-        }
-        return summaries
+        return try await secrets.items().filter { !Self.ownItems.contains($0) }
     }
 
     func stamp(of name: String) async throws -> String? { try await secrets.stamp() }
 
     /// Removes the values. The sentinel and the root key are kept. Without the data keys the root key decrypts nothing.
     func removeAll() async throws {
-        guard try await isNoted() else { return }
-        for name in try await secrets.items() where !Self.ownItems.contains(name) {
-            try await secrets.update(name, requiring: nil) { _ in .remove }
-        }
+        for name in try await names() { try await secrets.update(name, requiring: nil) { _ in .remove } }
     }
 
     // MARK: The sentinel
@@ -89,7 +72,7 @@ struct KeychainStore: SettingsStore {
         guard let text = try await runner.read(SettingsStateTable.read).keychain else { return false }
         let (noted, present) = (KeychainNote(text), KeychainNote(of: secrets))
         if noted == present { return true }
-        guard try await isSame(noted, present: present) else {
+        guard noted.shares(present) else {
             throw SettingsError(
                 .keychainReplaced,
                 message: """
@@ -101,12 +84,38 @@ struct KeychainStore: SettingsStore {
         return true
     }
 
-    private func isSame(_ noted: KeychainNote, present: KeychainNote) async throws -> Bool {
-        if noted.shares(present) { return true }
-        // Earlier versions recorded only the absolute path. The sentinel identifies this database.
-        guard noted.movingKind == nil, noted.isOfSameService(as: present) else { return false }
-        return try await secrets.read(Self.sentinel, requiring: nil) == Data(installID.text.utf8)
+    private func place(_ name: String) -> String { "\(installID.text)/\(name)" }
+}
+
+/// The database's note of the key chain in use: its kind and its place, also relative to the database's folder.
+///
+/// Stored as a JSON array of both, or as plain text without the second.
+struct KeychainNote: Equatable {
+    let kind: String
+    let movingKind: String?
+
+    init(of secrets: any SecretStore) {
+        kind = secrets.kind
+        movingKind = secrets.movingKind
     }
 
-    private func place(_ name: String) -> String { "\(installID.text)/\(name)" }
+    init(_ text: String) {
+        let texts = (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? [text]
+        kind = texts.first ?? text
+        movingKind = texts.dropFirst().first
+    }
+
+    var encoded: String {
+        get throws {
+            guard let movingKind else { return kind }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .withoutEscapingSlashes
+            return String(decoding: try encoder.encode([kind, movingKind]), as: UTF8.self)
+        }
+    }
+
+    /// Returns true if both have the same place, or places that have moved together with the database.
+    func shares(_ other: KeychainNote) -> Bool {
+        kind == other.kind || movingKind != nil && movingKind == other.movingKind
+    }
 }

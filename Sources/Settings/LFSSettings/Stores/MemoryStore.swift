@@ -37,15 +37,5 @@ final class MemoryStore: SettingsStore {
         }
     }
 
-    func summaries() async throws -> [StoredSummary] {
-        state.withLock { $0.values }.map { name, value in
-            StoredSummary(
-                name: name, byteCount: value.content.bytes.count, serializerVersion: value.content.version,
-                updatedAt: value.updatedAt)
-        }.sorted { $0.name < $1.name }
-    }
-
-    func stamp(of name: String) async throws -> String? { nil }
-
-    func removeAll() async throws { state.withLock { $0.values = [:] } }
+    func names() async throws -> [String] { state.withLock { $0.values.keys.sorted() } }
 }

@@ -22,18 +22,17 @@ protocol SettingsStore: Sendable {
         _ name: String, ring: KeyRing?, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws
 
-    /// Returns summaries of the stored values, with their sizes.
-    func summaries() async throws -> [StoredSummary]
+    /// Returns the names of the stored values. Empty for values that belong to the system or to other programs.
+    func names() async throws -> [String]
 
-    /// Returns a stamp that differs after another process has changed the value.
+    /// Returns a stamp that differs after another process has changed the value. Nil if no changes are detected.
     func stamp(of name: String) async throws -> String?
-
-    /// Removes all stored values of this database.
-    func removeAll() async throws
 }
 
 extension SettingsStore {
     var resetPlace: ResetPlace? { nil }
+    func names() async throws -> [String] { [] }
+    func stamp(of name: String) async throws -> String? { nil }
 }
 
 typealias ValueReader = () throws -> StoredValue?

@@ -43,13 +43,6 @@ struct UserDefaultsStore: SettingsStore {
         #endif
     }
 
-    /// The entries belong to the app and the system, so they are not listed.
-    func summaries() async throws -> [StoredSummary] { [] }
-
-    func stamp(of name: String) async throws -> String? { nil }
-
-    func removeAll() async throws {}
-
     #if canImport(Darwin)
     private static func object(_ name: String, suite: String?) throws -> Any? {
         guard let defaults = UserDefaults(suiteName: suite) else { throw unreadable("the suite") }

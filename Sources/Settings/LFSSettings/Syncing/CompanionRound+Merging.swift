@@ -10,27 +10,6 @@ extension CompanionRound {
     /// The maximum number of rows in one transaction.
     static let rowsAtOnce = 500
 
-    /// The results of a merge, in addition to the accepted values.
-    struct Merged: Sendable {
-        /// The number of values that this app does not know.
-        var unknownCount = 0
-        /// Removals of long ago without a row on this device. They are not stored, because otherwise no device would
-        /// ever forget them.
-        var bygone: [String: FileID] = [:]
-        /// Keys that were removed on this device and that the other device still has, because the removal has not
-        /// reached it.
-        var needed: Set<String> = []
-        /// True if the status has problems, so that the state is read again in each round.
-        var hasProblems = false
-
-        mutating func add(_ other: Merged) {
-            unknownCount += other.unknownCount
-            bygone.merge(other.bygone) { max($0, $1) }
-            needed.formUnion(other.needed)
-            hasProblems = hasProblems || other.hasProblems
-        }
-    }
-
     /// An entry that may be accepted.
     private struct Candidate: Sendable {
         let name: String
@@ -40,36 +19,17 @@ extension CompanionRound {
         var isAhead = false
     }
 
-    private struct Comparison: Sendable {
-        var new: [Candidate] = []
-        /// True if an entry that is too far ahead is later than the local one.
-        var hasFutureUpdates = false
-        /// The ids of entries that lose to a local one that is too far ahead.
-        var overtaken: [String: FileID] = [:]
-        var bygone: [String: FileID] = [:]
-        var needed: Set<String> = []
-    }
-
-    func merge(_ state: CompanionState, isOwn: Bool) async throws -> Merged {
-        var merged = Merged()
-        let candidates = candidates(state, merged: &merged)
-        if candidates.isEmpty { return merged }
-        let bygone = findings.ofOthers.bygone
+    func merge(_ state: CompanionState, isOwn: Bool) async throws {
+        let candidates = candidates(state, isOwn: isOwn)
+        if candidates.isEmpty { return }
         // Usually nothing is new, and nothing is written.
-        let compared = try await access.runner.read { db in try self.compare(candidates, bygone: bygone, db) }
-        change { findings in
-            findings.overtaken.merge(compared.overtaken) { max($0, $1) }
-            if compared.hasFutureUpdates, !isOwn { findings.othersAreAhead = true }
+        let newer = try await access.runner.read { db in
+            try candidates.compactMap { candidate in try self.newer(candidate, isOwn: isOwn, db) }
         }
-        if !isOwn { (merged.bygone, merged.needed) = (compared.bygone, compared.needed) }
-        let new = compared.new.filter { candidate in isValue(candidate, of: state, merged: &merged) }
-        for some in new.chunks(of: Self.rowsAtOnce) {
-            guard try await write(Array(some)) else {
-                change { $0.isReset = true }
-                return merged
-            }
+        let new = newer.filter { candidate in isValue(candidate, of: state) }
+        for some in new.chunks(of: Self.rowsAtOnce) where !findings.isReset {
+            if try await !write(Array(some)) { change { $0.isReset = true } }
         }
-        return merged
     }
 
     /// - Returns: false if all values were removed in the meantime. They must not come back.
@@ -77,46 +37,45 @@ extension CompanionRound {
         try await access.write { batch in
             let (access, db) = (batch.access, batch.database)
             guard try SettingsStateTable.read(db).resetCount == self.resetCount else { return false }
-            // Compared again, because the app may have set a value since the first comparison.
-            for candidate in new where try self.wins(candidate, db) { try self.put(candidate, access: access, db) }
+            // Compared again, because the app may have set a value since.
+            for candidate in new where try self.wins(candidate, over: SettingTable.row(candidate.name, db), db) {
+                try self.put(candidate, access: access, db)
+            }
             return true
         }
     }
 
-    private func compare(_ candidates: [Candidate], bygone: [String: FileID], _ db: Database) throws -> Comparison {
-        let now = access.now()
-        var result = Comparison()
-        for candidate in candidates {
-            let (name, entry) = (candidate.name, candidate.entry)
-            let standing = try SettingTable.updateID(of: name, db)
-            if candidate.isAhead {
-                // Otherwise the entry was accepted while this clock was ahead too.
-                if standing.map({ entry.updateID > $0 }) ?? true { result.hasFutureUpdates = true }
-                continue
-            }
-            guard let standing else {
-                if entry.content == nil, UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now) {
-                    result.bygone[name] = entry.updateID
-                } else if entry.content != nil, let removal = bygone[name], removal > entry.updateID {
-                    // A device that was offline for long still has the value.
-                    let removed = CompanionState.Entry(updateID: removal, content: nil)
-                    result.new.append(Candidate(name: name, info: candidate.info, entry: removed))
-                    result.needed.insert(name)
-                } else {
-                    result.new.append(candidate)
-                }
-                continue
-            }
-            if try wins(candidate, db) {
-                result.new.append(candidate)
-                continue
-            }
-            if UpdateTime.isTooFarAhead(standing, now: now) { result.overtaken[name] = entry.updateID }
-            if entry.content != nil, entry.updateID < standing, try SettingTable.isRemoved(name, db) {
-                result.needed.insert(name)
-            }
+    /// Returns the candidate if it may be accepted, or a removal that is later than the candidate. Nil if the row wins.
+    private func newer(_ candidate: Candidate, isOwn: Bool, _ db: Database) throws -> Candidate? {
+        let (name, entry, now) = (candidate.name, candidate.entry, access.now())
+        let row = try SettingTable.row(name, db)
+        let standing = row?.updateID
+        if candidate.isAhead {
+            // Otherwise the entry was accepted while this clock was ahead too.
+            if !isOwn, standing.map({ entry.updateID > $0 }) ?? true { change { $0.othersAreAhead = true } }
+            return nil
         }
-        return result
+        guard let standing else {
+            if entry.content == nil, UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now) {
+                if !isOwn { change { $0.bygone[name] = max($0.bygone[name] ?? entry.updateID, entry.updateID) } }
+                return nil
+            }
+            guard entry.content != nil, let removal = findings.bygone[name], removal > entry.updateID else {
+                return candidate
+            }
+            // A device that was offline for long still has the value.
+            if !isOwn { change { _ = $0.needed.insert(name) } }
+            let removed = CompanionState.Entry(updateID: removal, content: nil)
+            return Candidate(name: name, info: candidate.info, entry: removed)
+        }
+        if try wins(candidate, over: row, db) { return candidate }
+        if UpdateTime.isTooFarAhead(standing, now: now) {
+            change { $0.overtaken[name] = max($0.overtaken[name] ?? entry.updateID, entry.updateID) }
+        }
+        if !isOwn, entry.content != nil, entry.updateID < standing, row?.isRemoved == true {
+            change { _ = $0.needed.insert(name) }
+        }
+        return nil
     }
 
     private func put(_ candidate: Candidate, access: ValueAccess, _ db: Database) throws {
@@ -128,12 +87,11 @@ extension CompanionRound {
         if value == nil { try access.noteRemoved(info, db) }
     }
 
-    private func wins(_ candidate: Candidate, _ db: Database) throws -> Bool {
+    private func wins(_ candidate: Candidate, over row: SettingRow?, _ db: Database) throws -> Bool {
         let id = candidate.entry.updateID
-        guard let standing = try SettingTable.updateID(of: candidate.name, db) else { return true }
+        guard let row, let standing = row.updateID else { return true }
         guard standing == id else { return id > standing }
         do {
-            guard let row = try SettingTable.syncedRow(candidate.name, db) else { return true }
             let entry = CompanionState.Entry(updateID: id, content: try content(row, info: candidate.info, db))
             return candidate.entry.wins(over: entry)
         } catch is SettingsError {
@@ -143,21 +101,22 @@ extension CompanionRound {
     }
 
     /// Returns the decrypted value of a row, as other devices receive it.
-    func content(_ row: SettingTable.SyncedRow, info: KeyInfo, _ db: Database) throws -> SerializedValue? {
-        guard let content = row.content, info.security != .none else { return row.content }
-        let keys = try access.ring.keys(db)
-        return try access.open(StoredValue(content, updatedAt: 0), name: row.name, info: info, keys: keys)
+    func content(_ row: SettingRow, info: KeyInfo, _ db: Database) throws -> SerializedValue? {
+        guard let value = try row.value.get() else { return nil }
+        let keys = info.security == .none ? KeySet.none : try access.ring.keys(db)
+        return try access.open(value, name: row.name, info: info, keys: keys)
     }
 
     // MARK: Candidates
 
     /// Returns the entries to compare with the rows, including those that are too far ahead.
-    private func candidates(_ state: CompanionState, merged: inout Merged) -> [Candidate] {
+    private func candidates(_ state: CompanionState, isOwn: Bool) -> [Candidate] {
         let now = access.now()
         var candidates: [Candidate] = []
+        var unknownCount = 0
         for (name, entry) in state.entries.sorted(by: { $0.key < $1.key }) {
             guard let info = scope.participant(name) else {
-                if !scope.knows(name) { merged.unknownCount += 1 }
+                if !scope.knows(name) { unknownCount += 1 }
                 continue
             }
             var candidate = Candidate(name: name, info: info, entry: entry)
@@ -165,16 +124,17 @@ extension CompanionRound {
                 if try isKnown(entry, info: info, now: now) {
                     candidates.append(candidate)
                 } else {
-                    merged.unknownCount += 1
+                    unknownCount += 1
                 }
             } catch {
                 if error.code == .clockAhead {
                     candidate.isAhead = true
                     candidates.append(candidate)
                 }
-                note(error.code, info: info, of: state, merged: &merged)
+                note(error.code, info: info, of: state)
             }
         }
+        if !isOwn { change { $0.unknownCount += unknownCount } }
         return candidates
     }
 
@@ -203,19 +163,18 @@ extension CompanionRound {
     }
 
     /// Returns true if the bytes are a value of the key.
-    private func isValue(_ candidate: Candidate, of state: CompanionState, merged: inout Merged) -> Bool {
+    private func isValue(_ candidate: Candidate, of state: CompanionState) -> Bool {
         guard let content = candidate.entry.content else { return true }
         do {
             try candidate.info.check(content)
             return true
         } catch {
-            note(candidate.info.decodingError(error).code, info: candidate.info, of: state, merged: &merged)
+            note(candidate.info.decodingError(error).code, info: candidate.info, of: state)
             return false
         }
     }
 
-    private func note(_ code: SettingsError.Code, info: KeyInfo, of state: CompanionState, merged: inout Merged) {
-        merged.hasProblems = true
+    private func note(_ code: SettingsError.Code, info: KeyInfo, of state: CompanionState) {
         let problem = CompanionStatus.Problem(device: state.device, key: info.publicName, code: code.rawValue)
         change { $0.add(problem) }
     }

@@ -11,27 +11,18 @@ extension CompanionRound {
         var tooFarAhead: [String: (updateID: FileID, isTaken: Bool)] = [:]
         /// Removals of long ago that have reached all devices.
         var bygone: [String: FileID] = [:]
-        var unreadable: [CompanionStatus.Problem] = []
     }
 
     /// - Returns: nil if all values were removed in the meantime.
-    /// - Throws: ``NeedsWhole`` for a round that has not read everything.
     func stateToPublish() async throws -> CompanionState? {
         guard var rows = try await readRows() else { return nil }
         try requireClock(rows)
         if !rows.tooFarAhead.isEmpty {
-            if findings.isPartial { throw NeedsWhole() }
-            // Rows get earlier ids, so the states that were read have to be compared with them again.
-            change { findings in
-                findings.memory.devices = [:]
-                findings.memory.own = nil
-            }
             try await restamp(rows.tooFarAhead, overtaken: findings.overtaken)
             guard let again = try await readRows() else { return nil }
             rows = again
         }
         try await forget(rows.bygone)
-        change { findings in for problem in rows.unreadable { findings.add(problem) } }
         let now = access.now()
         for (name, entry) in kept(now: now) {
             if let forgotten = rows.bygone[name], entry.updateID <= forgotten { continue }
@@ -50,33 +41,35 @@ extension CompanionRound {
     // MARK: Rows
 
     private func readRows() async throws -> Rows? {
-        let findings = findings
-        return try await access.runner.read { db in try self.rows(findings, db) }
+        let (findings, now) = (findings, access.now())
+        return try await access.runner.read { db in
+            if try SettingsStateTable.read(db).resetCount != self.resetCount { return nil }
+            var rows = Rows(selection: CompanionSelection(limit: self.limit, needed: findings.needed))
+            try SettingTable.forEachRow(db) { row in
+                guard let info = self.scope.participant(row.name) else { return }
+                do {
+                    try self.add(row, info: info, to: &rows, findings: findings, now: now, db)
+                } catch let error as SettingsError {
+                    let device = self.deviceID.text
+                    self.change { $0.add(.init(device: device, key: info.publicName, code: error.code.rawValue)) }
+                }
+            }
+            return rows
+        }
     }
 
-    private func rows(_ findings: Findings, _ db: Database) throws -> Rows? {
-        if try SettingsStateTable.read(db).resetCount != resetCount { return nil }
-        var rows = Rows(selection: CompanionSelection(limit: limit, needed: findings.ofOthers.needed))
-        let now = access.now()
-        try SettingTable.forEachSyncedRow(where: { scope.participant($0) != nil }, db) { name, row in
-            guard let info = scope.participant(name) else { return }
-            do {
-                let row = try row.get()
-                guard let id = row.updateID else { throw Self.oddID }
-                if UpdateTime.isTooFarAhead(id, now: now) { rows.tooFarAhead[name] = (id, row.isTaken) }
-                let entry = CompanionState.Entry(updateID: id, content: try content(row, info: info, db))
-                let milliseconds = max(id.milliseconds, row.updatedAt)
-                if entry.content == nil, isBygone(name, milliseconds: milliseconds, findings: findings, now: now) {
-                    rows.bygone[name] = id
-                } else {
-                    rows.selection.add(name, entry: entry)
-                }
-            } catch let error as SettingsError {
-                rows.unreadable.append(
-                    CompanionStatus.Problem(device: deviceID.text, key: info.publicName, code: error.code.rawValue))
-            }
+    private func add(
+        _ row: SettingRow, info: KeyInfo, to rows: inout Rows, findings: Findings, now: Int64, _ db: Database
+    ) throws {
+        guard let id = row.updateID else { throw Self.oddID }
+        if UpdateTime.isTooFarAhead(id, now: now) { rows.tooFarAhead[row.name] = (id, row.isTaken) }
+        let entry = CompanionState.Entry(updateID: id, content: try content(row, info: info, db))
+        let milliseconds = max(id.milliseconds, row.updatedAt)
+        if entry.content == nil, isBygone(row.name, milliseconds: milliseconds, findings: findings, now: now) {
+            rows.bygone[row.name] = id
+        } else {
+            rows.selection.add(row.name, entry: entry)
         }
-        return rows
     }
 
     /// Returns the published entries to publish again unchanged. They belong to keys that this app does not know or
@@ -101,7 +94,7 @@ extension CompanionRound {
 
     /// Returns true for a removal of long ago that has reached all devices.
     private func isBygone(_ name: String, milliseconds: Int64, findings: Findings, now: Int64) -> Bool {
-        findings.isWhole && !findings.ofOthers.needed.contains(name)
+        findings.isWhole && !findings.needed.contains(name)
             && UpdateTime.isLongAgo(milliseconds, now: now)
     }
 

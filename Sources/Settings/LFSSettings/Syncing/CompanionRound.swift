@@ -20,16 +20,21 @@ final class CompanionRound: Sendable {
         /// True if another device has published an entry that is too far ahead and later than the local one. If it is
         /// this device's clock that is behind, the others are right.
         var othersAreAhead = false
-        /// True if the states of all other devices were read in this round.
+        /// True if the states of all other devices can be read.
         var isWhole = true
-        /// True if some state was not read again because an earlier round had accepted it.
-        var isPartial = false
         var problems: [CompanionStatus.Problem] = []
         /// The reason why some values were not published although the others were.
         var failure: SettingsError?
         /// The ids of other devices' entries that lose to a local value from a clock that was ahead.
         var overtaken: [String: FileID] = [:]
-        var ofOthers = Merged()
+        /// The number of values of other devices that this app does not know.
+        var unknownCount = 0
+        /// Removals of long ago without a row on this device. They are not stored, because otherwise no device would
+        /// ever forget them.
+        var bygone: [String: FileID] = [:]
+        /// Keys that were removed on this device and that another device still has, because the removal has not
+        /// reached it.
+        var needed: Set<String> = []
         var memory: CompanionSnapshot
 
         mutating func add(_ problem: CompanionStatus.Problem) {
@@ -37,9 +42,6 @@ final class CompanionRound: Sendable {
             problems.append(problem)
         }
     }
-
-    /// An error of a round that cannot compute the state because it has read only some of the other devices' states.
-    struct NeedsWhole: Error {}
 
     let access: ValueAccess
     let deviceID: FileID
@@ -61,11 +63,9 @@ final class CompanionRound: Sendable {
         limit = calls.transport.limits.stateByteCount
         let isReset = try await access.runner.read(SettingsStateTable.read).resetCount != resetCount
         let (hasRootKey, problem) = isReset ? (false, nil) : await Self.loadRootKey(access, deviceID: deviceID)
-        let isUsable = known?.isUsable(hasRootKey: hasRootKey, now: access.now()) == true
-        self.known = isUsable ? known : nil
+        self.known = known?.isUsable(now: access.now()) == true ? known : nil
         scope = CompanionScope(registry: access.registry, includesManual: includesManual, hasRootKey: hasRootKey)
-        let readAt = self.known?.readAt ?? access.now()
-        results = Mutex(Findings(memory: CompanionSnapshot(readAt: readAt, hasRootKey: hasRootKey)))
+        results = Mutex(Findings(memory: CompanionSnapshot(readAt: self.known?.readAt ?? access.now())))
         change { findings in
             findings.isReset = isReset
             if let problem { findings.add(problem) }
@@ -76,10 +76,9 @@ final class CompanionRound: Sendable {
 
     func change(_ body: (inout Findings) -> Void) { results.withLock { body(&$0) } }
 
-    /// - Throws: ``NeedsWhole`` for a round that has not read everything.
     func run() async throws -> Findings {
         if findings.isReset { return try await leave() }
-        let query = known?.query(of: deviceID) ?? CompanionQuery(device: deviceID.text)
+        let query = CompanionQuery(device: deviceID.text, versions: known?.states.mapValues(\.version) ?? [:])
         try await calls.states(for: query) { reading in
             if !self.findings.isReset { try await self.take(reading) }
         }
@@ -101,36 +100,16 @@ final class CompanionRound: Sendable {
                 findings.add(CompanionStatus.Problem(device: device, key: nil, code: error.code.rawValue))
                 if isOwn { findings.ownIsNewer = error.code == .newerValue } else { findings.isWhole = false }
             }
-        case .unchanged where isOwn:
-            if let own = known?.own { noteOwn(own.state, version: own.version) }
         case .unchanged(let device):
-            change { findings in
-                findings.isWhole = false
-                guard let known = known?.devices[device] else { return }
-                findings.isPartial = true
-                findings.ofOthers.add(known.merged)
-                findings.memory.devices[device] = known
-            }
-        case .state(let state, let version) where isOwn:
-            noteOwn(state, version: version)
-            // The state is from before a removal of all values.
-            if state.resetCount < resetCount { return }
-            // A state with problems is read again in each round, to keep them in the status.
-            if try await merge(state, isOwn: true).hasProblems { noteOwn(state, version: nil) }
+            guard let known = known?.states[device] else { return change { $0.isWhole = false } }
+            try await take(.state(known.state, version: known.version))
         case .state(let state, let version):
-            let merged = try await merge(state, isOwn: false)
-            let version = merged.hasProblems ? nil : version
             change { findings in
-                findings.ofOthers.add(merged)
-                findings.memory.devices[state.device] = version.map { .init(version: $0, merged: merged) }
+                findings.memory.states[state.device] = version.map { .init(version: $0, state: state) }
+                if isOwn { findings.own = state }
             }
-        }
-    }
-
-    private func noteOwn(_ state: CompanionState, version: String?) {
-        change { findings in
-            findings.own = state
-            findings.memory.own = version.map { .init(version: $0, state: state) }
+            // The own state may be from before a removal of all values.
+            if !isOwn || state.resetCount >= resetCount { try await merge(state, isOwn: isOwn) }
         }
     }
 
@@ -185,4 +164,24 @@ final class CompanionRound: Sendable {
         }
         return findings
     }
+}
+
+/// The states that a round has read, so that the next rounds do not have to read them again.
+///
+/// Once a day, and whenever the app asks, everything is read again.
+struct CompanionSnapshot: Sendable {
+    /// The time in milliseconds after which everything is read again, whatever versions a transport reports.
+    static let lifetime: Int64 = 24 * 3_600_000
+
+    struct Device: Sendable {
+        let version: String
+        let state: CompanionState
+    }
+
+    /// The states by the ids of their devices, including that of this device.
+    var states: [String: Device] = [:]
+    /// The time of the last complete read, in milliseconds since 1970.
+    let readAt: Int64
+
+    func isUsable(now: Int64) -> Bool { (0..<Self.lifetime).contains(now &- readAt) }
 }

@@ -54,7 +54,7 @@ final class CompanionRunner: Sendable {
         try await turns.withPermit {
             do {
                 let known = includesManual ? nil : memory.withLock { $0 }
-                let findings = try await run(known, includesManual: includesManual)
+                let findings = try await CompanionRound(self, includesManual: includesManual, known: known).run()
                 memory.withLock { $0 = findings.memory }
                 note(findings)
                 if let failure = findings.failure { throw failure }
@@ -64,14 +64,6 @@ final class CompanionRunner: Sendable {
                 note(error)
                 throw error
             }
-        }
-    }
-
-    private func run(_ known: CompanionSnapshot?, includesManual: Bool) async throws -> CompanionRound.Findings {
-        do {
-            return try await CompanionRound(self, includesManual: includesManual, known: known).run()
-        } catch is CompanionRound.NeedsWhole {
-            return try await CompanionRound(self, includesManual: includesManual, known: nil).run()
         }
     }
 
@@ -132,7 +124,7 @@ final class CompanionRunner: Sendable {
                 status.failureMessage = nil
             }
             status.problems = findings.problems
-            status.unknownCount = findings.ofOthers.unknownCount
+            status.unknownCount = findings.unknownCount
             status.hasLeft = findings.isReset
             return status.problems != before
         }

@@ -33,7 +33,7 @@ public struct SettingsBatch {
     public func exists<Value>(_ key: StorageKey<Value>) throws -> Bool {
         let info = try usable(key)
         return try SettingsError.catchingNow(info.publicName) {
-            if try SettingTable.contains(key.name, database) { return true }
+            if try SettingTable.row(key.name, database)?.isRemoved == false { return true }
             try checkPending(key.name)
             return false
         }

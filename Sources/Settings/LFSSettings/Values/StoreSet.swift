@@ -8,8 +8,8 @@ struct StoreSet: Sendable {
     let databasePath: String
     let keychain: KeychainStore?
     let memory = MemoryStore()
-    /// The file stores by their paths, because a folder may be named in several ways.
-    private let files: [String: FileStore]
+    /// The file stores of registered keys. A folder that is named in several ways has one.
+    private(set) var fileStores: [FileStore] = []
 
     /// - Parameter domains: the domains of the registered keys.
     /// - Throws: ``SettingsError/Code/notConfigured`` for a domain that is not available.
@@ -21,16 +21,13 @@ struct StoreSet: Sendable {
         self.installID = installID
         self.databasePath = databasePath
         self.keychain = keychain
-        var files: [String: FileStore] = [:]
-        for domain in domains {
-            guard case .file(let location) = domain.kind else { continue }
-            let store = try Self.file(location, databasePath: databasePath, installID: installID, runner: runner)
-            files[store.path] = store
+        var stores: [String: FileStore] = [:]
+        for case .file(let location) in domains.map(\.kind) {
+            let store = try file(location)
+            stores[store.path] = store
         }
-        self.files = files
+        fileStores = stores.values.sorted { $0.path < $1.path }
     }
-
-    var fileStores: [FileStore] { files.values.sorted { $0.path < $1.path } }
 
     /// Returns the file stores that were ever used, including those of keys that are no longer registered.
     func usedFileStores() async throws -> [FileStore] {
@@ -41,8 +38,8 @@ struct StoreSet: Sendable {
     }
 
     private func file(_ location: StorageDomain.FileLocation) throws -> FileStore {
-        let store = try Self.file(location, databasePath: databasePath, installID: installID, runner: runner)
-        return files[store.path] ?? store
+        let (path, note) = try place(of: location)
+        return FileStore(runner: runner, location: path, note: note, installID: installID)
     }
 
     func beside() async throws -> [any SettingsStore] {
@@ -62,13 +59,6 @@ struct StoreSet: Sendable {
         }
     }
 
-    private static func file(
-        _ location: StorageDomain.FileLocation, databasePath: String, installID: FileID, runner: BackgroundRunner
-    ) throws -> FileStore {
-        let (path, note) = try place(of: location, databasePath)
-        return FileStore(runner: runner, location: path, note: note, installID: installID)
-    }
-
     private static let besideSuffix = ".settings"
     private static let besideNote = "beside the database"
     private static let groupNote = "app group "
@@ -80,9 +70,7 @@ struct StoreSet: Sendable {
     }
 
     /// Returns the path, and the form that the database records.
-    private static func place(
-        of location: StorageDomain.FileLocation, _ databasePath: String
-    ) throws -> (path: String, note: String) {
+    private func place(of location: StorageDomain.FileLocation) throws -> (path: String, note: String) {
         switch location {
         case .besideDatabase:
             guard !databasePath.isEmpty else {
@@ -90,11 +78,11 @@ struct StoreSet: Sendable {
                     .notConfigured,
                     message: "The database is in memory and has no folder next to it. Name one: .file(in: …).")
             }
-            return (databasePath + besideSuffix, besideNote)
+            return (databasePath + Self.besideSuffix, Self.besideNote)
         case .folder(let path):
             try Path.requireAbsolute(path, what: "The folder of .file(in:)")
             let path = Path.canonical(path)
-            if !databasePath.isEmpty, path == databasePath + besideSuffix { return (path, besideNote) }
+            if !databasePath.isEmpty, path == databasePath + Self.besideSuffix { return (path, Self.besideNote) }
             return (path, StoredPath.stored(path, databasePath: databasePath))
         case .appGroup(let id):
             #if canImport(Darwin)
@@ -102,7 +90,7 @@ struct StoreSet: Sendable {
                 throw SettingsError(
                     .missingEntitlement, message: "The app has no app group \(id). Add it to its entitlements.")
             }
-            return (url.appendingPathComponent("lfs-settings").path, groupNote + id)
+            return (url.appendingPathComponent("lfs-settings").path, Self.groupNote + id)
             #else
             throw SettingsError(
                 .notConfigured,
