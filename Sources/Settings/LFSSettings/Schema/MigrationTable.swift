@@ -35,16 +35,7 @@ enum MigrationTable {
             ?? false
     }
 
-    /// Records sources that are to be removed without migrating their values, unless the key already has a record.
-    static func noteRemoved(_ name: String, sources: [String], now: Int64, _ db: Database) throws {
-        try db.execute(
-            sql: """
-                INSERT INTO main.lfs_setting_migration (name, sources, migratedAt) VALUES (?, ?, ?)
-                ON CONFLICT (name) DO NOTHING
-                """,
-            arguments: [name, sources.joined(separator: "\n"), now])
-    }
-
+    /// Records that the value was migrated, or that its sources are to be removed without migrating it.
     static func note(_ state: State, of name: String, now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """

@@ -115,8 +115,8 @@ struct ValueAccess: Sendable {
     /// Records that no value is to be migrated to a key any more. The next open only removes the sources.
     func noteRemoved(_ info: KeyInfo, _ db: Database) throws {
         let sources = info.migrationSources.map(\.sourceID)
-        if sources.isEmpty { return }
-        try MigrationTable.noteRemoved(info.name, sources: sources, now: now(), db)
+        if try sources.isEmpty || MigrationTable.isNoted(info.name, db) { return }
+        try MigrationTable.note(.copied(from: sources), of: info.name, now: now(), db)
     }
 
     /// Removes the values and the data keys, cancels all migrations, and records that files and secrets still have to
