@@ -138,29 +138,26 @@ final class CompanionRound: Sendable {
     // MARK: Withdrawal
 
     /// An error that ends the search once this device's own state is found.
-    private struct Found: Error {}
+    private struct Found: Error {
+        let reading: CompanionReading
+    }
 
     /// After a removal of all values this device accepts nothing. It also withdraws its earlier state from the
     /// transport, readable or not.
-    func leave() async throws -> Findings {
+    private func leave() async throws -> Findings {
         let count = try await access.runner.read(SettingsStateTable.read).resetCount
         change { $0.isReset = true }
-        let (found, own) = (ResultBox<Bool>(), deviceID.text)
+        let own = deviceID.text
         do {
             try await calls.states(for: CompanionQuery(device: own)) { reading in
-                guard reading.device == own else { return }
-                if case .state(let state, _) = reading {
-                    // A router that was opened since then may already have published a new state.
-                    found.put(state.resetCount < count && !state.entries.isEmpty)
-                } else {
-                    found.put(true)
-                }
-                throw Found()
+                if reading.device == own { throw Found(reading: reading) }
             }
-        } catch is Found {
-            if found.value == true {
-                try await calls.publish(CompanionState(deviceID: deviceID, resetCount: count, entries: [:]))
+        } catch let found as Found {
+            // A router that was opened since then may already have published a new state.
+            if case .state(let state, _) = found.reading, state.resetCount >= count || state.entries.isEmpty {
+                return findings
             }
+            try await calls.publish(CompanionState(deviceID: deviceID, resetCount: count, entries: [:]))
         }
         return findings
     }

@@ -41,6 +41,15 @@ extension CompanionState {
         return bytes + SHA256.hash(data: bytes)
     }
 
+    /// Returns the bytes for a transport with these limits.
+    ///
+    /// - Throws: ``SettingsError/Code/tooLarge``.
+    func encoded(within limits: CompanionLimits) throws(SettingsError) -> Data {
+        let bytes = encoded()
+        guard bytes.count <= limits.stateByteCount else { throw Self.tooLarge(Int64(bytes.count), limits: limits) }
+        return bytes
+    }
+
     /// Reads the bytes that ``encoded()`` returns. They are untrusted input: any bytes lead to a state or an error.
     ///
     /// - Parameters:

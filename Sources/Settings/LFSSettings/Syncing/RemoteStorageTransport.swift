@@ -51,10 +51,7 @@ public struct RemoteStorageTransport: CompanionTransport {
     ///
     /// - Throws: the errors of the storage, and ``SettingsError/Code/tooLarge``.
     public func publish(_ state: CompanionState) async throws {
-        let bytes = state.encoded()
-        guard bytes.count <= limits.stateByteCount else {
-            throw CompanionState.tooLarge(Int64(bytes.count), limits: limits)
-        }
+        let bytes = try state.encoded(within: limits)
         let source = UploadSource(byteCount: Int64(bytes.count), sha256: Self.hash(bytes)) { buffer, offset in
             let rest = bytes.dropFirst(Int(offset)).prefix(buffer.count)
             rest.copyBytes(to: buffer)

@@ -52,10 +52,7 @@ public final class WatchTransport: CompanionTransport {
     /// - Throws: ``SettingsError/Code/tooLarge``, and ``SettingsError/Code/transportFailed`` without a paired device
     ///   that has the app.
     public func publish(_ state: CompanionState) async throws {
-        let bytes = state.encoded()
-        guard bytes.count <= limits.stateByteCount else {
-            throw CompanionState.tooLarge(Int64(bytes.count), limits: limits)
-        }
+        let bytes = try state.encoded(within: limits)
         try await connect()
         do throws(WatchFailure) {
             try session.update([Self.contextKey: bytes])
