@@ -6,13 +6,13 @@ struct FrozenApp {
     let lfs: LFSManager
 
     // snippet
-    func leaveTheScreen() async throws {
+    func appLeftTheScreen() async throws {
         // On iOS, begin a background task of UIApplication here, and end it afterwards.
         try await lfs.suspend(finishingWithin: .seconds(5))
         NotificationCenter.default.post(name: Database.suspendNotification, object: nil)
     }
 
-    func returnToTheScreen() async throws {
+    func appBecameActive() async throws {
         NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
         try await lfs.resumeFromSuspension()
     }

@@ -16,16 +16,17 @@ final class Uploads {
     /// Call it once, right after each launch, in a task that lives as long as the app.
     func run() async { await background.run() }
 
-    func appBecameActive() async throws {
-        try await background.refresh()
-        lfs.resume()
-    }
-
     /// Call it within a background task of the system, which gives the app some seconds.
     func appLeftTheScreen() async throws {
-        lfs.pause()
         let count = try await background.handOver()
         print("The system uploads \(count) files.")
+        // Releases all locks. iOS ends a suspended app that holds one.
+        try await lfs.suspend(finishingWithin: .seconds(3))
+    }
+
+    func appBecameActive() async throws {
+        try await lfs.resumeFromSuspension()
+        try await background.refresh()
     }
 }
 // end
