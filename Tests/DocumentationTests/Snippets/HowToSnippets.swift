@@ -175,6 +175,25 @@ func badge(for file: FileData, upload: Upload?, status: LFSStatus) -> UploadBadg
 // end
 
 // snippet
+struct PhotoInfo: Decodable, FetchableRecord {
+    var file: FileData
+    var upload: Upload?  // nil once the file is on the storage
+}
+
+func observeBadges(_ database: any DatabaseReader, _ show: @Sendable (FileID, UploadBadge) -> Void) async throws {
+    let observation = ValueObservation.tracking { db in
+        (
+            try LFSStatus(db),
+            try FileData.including(optional: FileData.upload).asRequest(of: PhotoInfo.self).fetchAll(db)
+        )
+    }
+    for try await (status, photos) in observation.values(in: database) {
+        for photo in photos { show(photo.file.id, badge(for: photo.file, upload: photo.upload, status: status)) }
+    }
+}
+// end
+
+// snippet
 func optionsWithPlaceholder(_ storage: any RemoteStorage, greyPicture: Data) -> LFSOptions {
     var options = LFSOptions(storage: storage)
     options.placeholder = { file in file.contentType?.hasPrefix("image/") == true ? greyPicture : nil }

@@ -16,6 +16,7 @@ struct Syncing {
                 table.column("title", .text).notNull()
                 table.column("photoId", .text).references("lfs_file", onDelete: .setNull)
             }
+            try FileData.deletedWithOwner("recipe", column: "photoId", in: db)  // keeps the file while a recipe has it
             try SyncedTable.install("recipe", in: db)
         }
         let database = try DatabasePool(path: path)
