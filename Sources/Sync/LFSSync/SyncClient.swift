@@ -296,7 +296,8 @@ public final class SyncClient: Sendable {
                 for try await newest in changes where newest != nil {
                     let progress = SyncProgress()
                     try await send(progress)
-                    if progress.report.sent > 0 { await onStatus(try await completed(progress.report)) }
+                    let report = try await completed(progress.report)
+                    if report.sent > 0 || !report.exceeded.isEmpty { await onStatus(report) }
                 }
             }
             try await group.next()

@@ -2,7 +2,7 @@ public import GRDB
 
 /// The result of one synchronization.
 public struct SyncReport: Sendable, Hashable {
-    /// The number of local changes that the server has answered.
+    /// The number of local changes that the server has answered, without those that exceed a limit of the account.
     public var sent = 0
     /// The number of rows that other devices have changed.
     public var received = 0

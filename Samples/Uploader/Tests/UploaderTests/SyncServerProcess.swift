@@ -32,6 +32,16 @@ final class SyncServerProcess {
         return String(try #require(lines.last))
     }
 
+    /// Changes a limit of the account.
+    func setQuota(_ arguments: String..., account: String = "ann") throws {
+        let output = folder.appendingPathComponent(".quota")
+        try Data().write(to: output)
+        let command = ["account", "quota", "--database", "sync.sqlite", "--account", account]
+        let process = try Self.process(command + arguments, folder: folder, output: output)
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+
     /// Returns the help of a command of the server.
     static func help(_ command: [String], in folder: URL) throws -> String {
         let output = folder.appendingPathComponent(".help")

@@ -90,6 +90,30 @@ struct SyncTests {
         }
     }
 
+    @Test("A full account is reported, and the changes are synced once there is room")
+    func fullAccount() throws {
+        try run { folder, server, one, _ in
+            for name in ["a", "b"] { try write(name, data: randomData(1_000), folder: folder) }
+            try server.setQuota("--file-bytes", "1500")
+            let push = try one.start("push", arguments: "files").wait()
+            #expect(push.status == 3 && push.output.contains("; the rows were not synced"), "\(push)")
+            let words = "the account may have at most 1500 bytes of files."
+            #expect(push.messages.contains("not synced: \(words)"), "\(push.messages)")
+            let sync = try one.start("sync", arguments: "--json").wait()
+            let event = try #require(sync.events.first { $0["event"] as? String == "synced" })
+            let limit = try #require((event["exceeded"] as? [[String: Any]])?.first)
+            #expect(limit["limit"] as? String == "fileBytes" && limit["value"] as? Int == 1_500)
+            #expect(sync.status == 3 && event["sent"] as? Int == 0, "\(sync)")
+            let verify = try one.start("sync", arguments: "--verify").wait()
+            #expect(verify.status == 3 && !verify.output.contains("the same\n"), "\(verify)")
+            let status = try UploaderProcess.run("status", "--database", one.database, in: folder)
+            #expect(status.output.contains("not shared: \(words)"), "\(status.output)")
+            try server.setQuota("--file-bytes", "default")
+            let synced = try one.run("sync")
+            #expect(!synced.messages.contains("not synced"))
+        }
+    }
+
     @Test("Sync uses the server or the endpoint of the settings, and stores the account", arguments: [false, true])
     func account(hasEndpoint: Bool) throws {
         try run { folder, _, one, _ in

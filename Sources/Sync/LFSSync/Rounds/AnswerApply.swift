@@ -9,7 +9,11 @@ import LFSWire
 struct AnswerApply: Sendable {
     let tables: [SyncedTable]
 
-    func apply(_ results: [SyncMutationResult], _ db: Database) throws {
+    /// Applies answers.
+    ///
+    /// - Returns: the number of changes that wait for room in the account.
+    func apply(_ results: [SyncMutationResult], _ db: Database) throws -> Int {
+        var waitingCount = 0
         for result in results {
             guard let sent = try Outbox.sent(result.sequence, db) else { continue }
             switch result.outcome {
@@ -22,11 +26,13 @@ struct AnswerApply: Sendable {
                 if isPast, position != nil { try settle(sent, row: nil, db) }
             case .conflict(let row):
                 let failure = WireFailure(.stale, message: "Another device has changed the row earlier.")
-                try refuse(result.sequence, sent: sent, failure: failure, row: row, db)
+                _ = try refuse(result.sequence, sent: sent, failure: failure, row: row, db)
             case .rejected(let failure, let row):
-                try refuse(result.sequence, sent: sent, failure: failure, row: row, db)
+                let lack = try refuse(result.sequence, sent: sent, failure: failure, row: row, db)
+                if let lack, !Outbox.isLack(lack) { waitingCount += 1 }
             }
         }
+        return waitingCount
     }
 
     /// Accepts deletions of files that the server has never heard of. No answer will arrive for them.
@@ -66,17 +72,20 @@ struct AnswerApply: Sendable {
         }
     }
 
+    /// - Returns: the reason why the change waits, or nil if it was undone.
     private func refuse(
         _ sequence: Int64, sent: Outbox.Sent, failure: WireFailure, row: SyncRow?, _ db: Database
-    ) throws {
+    ) throws -> String? {
         if let table = tables.first(where: { $0.name == sent.table }),
             let lack = try Outbox.lack(in: failure, of: sent, table, db)
         {
-            return try Outbox.wait(forAnswered: sequence, lack, db)
+            try Outbox.wait(forAnswered: sequence, lack, db)
+            return lack
         }
         try Outbox.rejected(sequence, failure: failure, db)
         if let id = deletedFile(sent) { try TombstoneTable.reject(id, db) }
         try settle(sent, row: row, db)
+        return nil
     }
 
     /// Replaces a row by the server's version, once no local change of it is pending.

@@ -16,7 +16,7 @@ struct PushRound: Sendable {
 
     /// Sends all changes that are due.
     ///
-    /// - Parameter onSent: called after each request with the number of changes that were answered.
+    /// - Parameter onSent: called after each request with the number of answered changes that do not wait for room.
     /// - Throws: ``SyncError``. Answers that arrived before the error stay applied.
     func run(_ onSent: (Int) -> Void) async throws {
         let answers = AnswerApply(tables: tables)
@@ -58,9 +58,9 @@ struct PushRound: Sendable {
                 throw SyncError(
                     .unexpectedReply, message: "The server answered changes other than the ones that were sent.")
             }
-            try await runner.write { try answers.apply(results, $0) }
+            let waitingCount = try await runner.write { try answers.apply(results, $0) }
             probe.note(results, of: frozen)
-            onSent(results.count)
+            onSent(results.count - waitingCount)
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GRDB
 import LFS
 import LFSSync
 
@@ -64,7 +65,9 @@ struct SyncCommand: AsyncParsableCommand {
             guard let sync = run.sync else { return }
             if verifies {
                 try await run.synchronize()
-                run.report.compared(try await sync.verify())
+                let found = try await sync.verify()
+                let standing = try await run.database.read { db in try SyncReport.fetch(db) }
+                run.report.compared(found, pending: standing?.pending ?? 0)
             }
             if resets { run.report.synced(try await sync.reset()) }
             guard isLive else { return }

@@ -11,7 +11,7 @@ extension Report {
             tally.words(about: purpose).joined(separator: ", ")
             + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s"
             + (tally.failedSaves > 0 ? "; the database was not saved" : "")
-            + (tally.failedSyncs > 0 ? "; the rows were not synced" : "")
+            + (tally.isNotSynced ? "; the rows were not synced" : "")
         options.log?.write(words)
         if options.isJSON {
             printJSON(JSONSummary(tally, about: purpose, seconds: seconds))

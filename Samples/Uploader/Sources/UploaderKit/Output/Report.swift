@@ -1,6 +1,7 @@
 import Foundation
 import LFS
 import LFSStorage
+import LFSSync
 import Synchronization
 
 /// The output of a run, during the run and at its end.
@@ -11,6 +12,8 @@ final class Report: Sendable {
         var readMeter = RateMeter()
         var hasLine = false
         var hasSynced = false
+        /// The limits of the account that changes exceeded after the last sync.
+        var exceeded: [SyncQuotaError] = []
         /// The reasons why attempted files are still pending, and the reason why the storage as a whole is unavailable.
         var reasons: [FileData.ID: UploadFailure] = [:]
         /// The sizes of files whose upload is not reported yet, up to ``Report/outstandingLimit``.

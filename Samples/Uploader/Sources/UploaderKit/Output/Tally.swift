@@ -22,6 +22,8 @@ package struct Tally: Equatable {
     package var failedSaves = 0
     /// The failed exchanges of rows with the sync server.
     package var failedSyncs = 0
+    /// True if changes wait for room in the account after the last exchange.
+    package var exceedsQuota = false
     /// The ids of the files whose upload was given up.
     package var givenUp: Set<FileID> = []
     /// Files that were skipped because they are unchanged, special or unreadable.
@@ -78,7 +80,11 @@ package struct Tally: Equatable {
 
     package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
     /// The number of files that were not completed, and of failed attempts to save the database and to sync.
-    package var failed: Int { refused + givenUp.count + notUploaded + notPulled + failedSaves + failedSyncs }
+    package var failed: Int {
+        refused + givenUp.count + notUploaded + notPulled + failedSaves + max(failedSyncs, exceedsQuota ? 1 : 0)
+    }
+    /// True if rows of this device were not sent.
+    package var isNotSynced: Bool { failedSyncs > 0 || exceedsQuota }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
     /// The number of uploaded files once no file is pending.

@@ -70,12 +70,15 @@ struct StatusFigures: Encodable {
         var rejected: Int
         /// The columns and tables that the server lacks for waiting changes. nil if it lacks none.
         var lacking: [String]?
+        /// The exceeded limits of the account. nil if no change waits for room.
+        var exceeded: [ExceededLimit]?
 
         init(_ report: SyncReport) {
             pending = report.pending
             parked = report.parked
             rejected = report.rejected
             lacking = report.lacking.isEmpty ? nil : report.lacking
+            exceeded = ExceededLimit.all(report)
         }
     }
 

@@ -109,3 +109,4 @@ struct StatusState {
         return rest > 0 ? lines + ["\(Format.count(rest)) more failed. See 'list --status failed'."] : lines
     }
 }
+            if let sentence = QuotaWords.sentence(sync) { lines.append("not shared: \(sentence)") }
