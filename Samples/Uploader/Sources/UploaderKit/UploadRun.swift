@@ -224,13 +224,13 @@ struct UploadRun: Sendable {
         // Closes the database explicitly instead of with its last reference, so that SQLite's extra files are removed
         // before the process ends.
         try DocumentDatabase.close(database)
-        if let (summary, paths) = settled { report.settle(summary, paths: paths) }
+        if let (summary, paths, advice) = settled { report.settle(summary, paths: paths, advice: advice) }
         _ = try result.get()
     }
 
     private func tell(_ events: AsyncStream<LFSEvent>, isUploaded: AsyncStream<Void>.Continuation) async {
         for await event in events {
-            report.handle(event, path: await path(of: event))
+            report.handle(event, path: await path(of: event), advice: await advice(on: event))
             if case .uploaded = event { isUploaded.yield() }
         }
     }
@@ -250,6 +250,13 @@ struct UploadRun: Sendable {
         do { return try await database.read { [table] db in try table.path(of: id, db) } } catch { return nil }
     }
 
+    /// Returns what to do about an old version whose upload was given up. Nil for any other event.
+    private func advice(on event: LFSEvent) async -> String? {
+        guard table.isOurs, case .failed(let id, _, nil) = event else { return nil }
+        // Without the database, only the id can be reported.
+        do { return try await database.read { db in try VersionTable.advice(on: id, db) } } catch { return nil }
+    }
+
     private func paths(of ids: some Sequence<FileData.ID>) async throws -> [FileData.ID: FilePath] {
         let ids = Array(ids)
         return try await database.read { [table] db in try table.paths(of: ids, db) }
@@ -257,9 +264,13 @@ struct UploadRun: Sendable {
 
     private func settled(
         _ result: Result<UploadSummary?, any Error>
-    ) async throws -> (UploadSummary, [FileData.ID: FilePath])? {
+    ) async throws -> (UploadSummary, [FileData.ID: FilePath], advice: [FileData.ID: String])? {
         guard case .success(let summary?) = result else { return nil }
-        return (summary, try await paths(of: summary.failures.map(\.fileID)))
+        let ids = summary.failures.map(\.fileID)
+        let advice = try await database.read { db -> [FileData.ID: String] in
+            try ids.reduce(into: [:]) { advice, id in advice[id] = try VersionTable.advice(on: id, db) }
+        }
+        return (summary, try await paths(of: ids), advice)
     }
 
     /// - Returns: a summary of the uploads. Nil if the run starts no uploads, as in the database of another app.

@@ -31,6 +31,27 @@ struct VersionLossTests {
         }
     }
 
+    @Test("A lost old version is named as such with what to do until it is removed")
+    func lostVersion() throws {
+        try withVersionedFiles { files in
+            try files.push(["one"], words: "--keep-versions", "30d")
+            let old = object(try key(files), in: files)
+            try files.push(["two"])
+            let id = try #require(files.old().first)
+            try files.run("free")
+            try FileManager.default.removeItem(at: old)
+            try files.run("verify", words: "--repair", exit: 5)
+            let push = try files.run("push", words: "files", exit: 3)
+            #expect(push.messages.contains("It is an old version, replaced 20"), "\(push.messages)")
+            #expect(push.messages.contains("'uploader remove' and its id \(id)"), "\(push.messages)")
+            #expect(try files.run("status").output.contains("It is an old version, replaced 20"))
+            let list = try files.run("list", words: "--status", "failed")
+            #expect(list.output.hasPrefix("\(id)  failed"), "\(list.output)")
+            try files.run("remove", words: id)
+            #expect(try files.run("list", words: "--status", "failed").output.isEmpty)
+        }
+    }
+
     @Test("Old versions are kept until a missing current one is uploaded again")
     func missing() throws {
         try withVersionedFiles { files in

@@ -74,6 +74,8 @@ struct ListCommand: ParsableCommand {
         var here: Bool
         var pinned: Bool
         var added: String?
+        /// True for an old version. Nil for a current file.
+        var isVersion: Bool?
     }
 
     func run() throws {
@@ -103,10 +105,11 @@ struct ListCommand: ParsableCommand {
                 }
                 let keys = originals.map { found in [found.all.map(\.key)] + table.all.dropFirst().map { _ in [] } }
                 for (index, table) in table.all.enumerated() {
-                    let list = FileList(
+                    var list = FileList(
                         table: table, filter: .init(status: status, isHere: isHere, isPinned: pinned), order: sort,
                         isReversed: reverse, here: here)
-                    try list.forEach(keys?[index] ?? named?.tables[index].map(\.key), db) { result in
+                    let keys = keys?[index] ?? named?.tables[index].map(\.key)
+                    func add(_ result: Result<FileList.Line, UnusableRow>) throws {
                         switch result {
                         case .success(let line): lines.add(try text(line))
                         case .failure(let row):
@@ -114,6 +117,11 @@ struct ListCommand: ParsableCommand {
                             Console.message("uploader: file \(row.fileID) cannot be listed: \(row.reason)")
                         }
                     }
+                    try list.forEach(keys, db, add)
+                    // As in 'status', the failed files include old versions.
+                    guard status == .failed, !gone, table.isOurs, try VersionTable.isThere(db) else { continue }
+                    list.isOfVersions = true
+                    try list.forEach(keys, db, add)
                 }
             }
             lines.flush()
@@ -147,7 +155,7 @@ struct ListCommand: ParsableCommand {
             return try Event(
                 id: line.id, path: line.path.exact, status: Self.status(line),
                 failed: line.isFailed ? true : nil, bytes: line.byteCount, url: line.url, here: line.isHere,
-                pinned: line.isPinned, added: line.date.map(Self.time)
+                pinned: line.isPinned, added: line.date.map(Self.time), isVersion: line.isVersion ? true : nil
             ).jsonLine()
         }
         let size = Format.column(Format.bytes(line.byteCount), width: 8)
@@ -157,7 +165,8 @@ struct ListCommand: ParsableCommand {
             text += "\(line.isHere ? "here" : "-   ")  \(line.isPinned ? "pinned" : "-     ")  "
             text += "\(Format.column(line.date.map(Self.time) ?? "-", width: 20))  "
         }
-        return text + line.path.description
+        // In the output for a script, the path is last.
+        return text + line.path.description + (line.isVersion && Console.showsResults ? "  (old version)" : "")
     }
 
     private static func status(_ line: FileList.Line) -> String {

@@ -117,6 +117,18 @@ extension VersionTable {
                 """, arguments: [id]) ?? false
     }
 
+    /// Returns what to do about a failed old version that no document uses. Nil for any other file.
+    static func advice(on id: FileData.ID, _ db: Database) throws -> String? {
+        guard try isVersion(id, db) else { return nil }
+        let sql = "SELECT max(replacedAt) FROM uploader_replaced WHERE fileId = ?"
+        let replaced = try Row.fetchOne(db, sql: sql, arguments: [id]).flatMap { time($0[0]) }
+        let date = replaced.map { ", replaced \(ListCommand.time($0))" } ?? ""
+        return """
+            It is an old version\(date). Copy its object from the former storage, or remove this version with \
+            'uploader remove' and its id \(id).
+            """
+    }
+
     /// Returns the versions that would be removed, without removing them.
     static func preview(_ settled: Settled, _ db: Database) throws -> Removed {
         let (source, arguments) = settled.source

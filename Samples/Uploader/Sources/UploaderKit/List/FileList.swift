@@ -23,6 +23,8 @@ struct FileList: Sendable {
     let isReversed: Bool
     /// The ids of the files with local copies.
     let here: Set<String>
+    /// True to list old versions that no document uses instead of the current files.
+    var isOfVersions = false
 
     /// A line of the list.
     struct Line: Sendable {
@@ -36,6 +38,7 @@ struct FileList: Sendable {
         var date: Date?
         var isHere: Bool
         var isPinned: Bool
+        var isVersion: Bool
     }
 
     /// - Parameter keys: the documents to show, or the files in a database without documents. Nil for all.
@@ -68,13 +71,32 @@ struct FileList: Sendable {
 
     private var sql: String {
         """
-        SELECT \(table.isOurs ? "d.id, d.path, d.addedAt" : "f.id, \(DocumentTable.name), f.createdAt"),
+        SELECT \(columns),
             f.id, f.status, f.byteCount, f.url, c.isPinned, j.state
-        FROM \(table.isOurs ? "uploader_document d JOIN lfs_file f ON f.id = d.fileId" : "lfs_file f")
+        FROM \(source)
             LEFT JOIN lfs_copy c ON c.fileID = f.id LEFT JOIN lfs_job j ON j.fileID = f.id
         WHERE \(table.filter)
         ORDER BY \(column) \(isReversed ? "DESC" : "ASC"), 2, 1
         """
+    }
+
+    private var columns: String {
+        if isOfVersions { return "d.id, d.path, r.addedAt" }
+        return table.isOurs ? "d.id, d.path, d.addedAt" : "f.id, \(DocumentTable.name), f.createdAt"
+    }
+
+    private var source: String {
+        guard isOfVersions else {
+            return table.isOurs ? "uploader_document d JOIN lfs_file f ON f.id = d.fileId" : "lfs_file f"
+        }
+        return """
+            (
+                SELECT documentId, fileId, max(addedAt) AS addedAt FROM uploader_replaced v
+                WHERE replacedAt IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM uploader_document c WHERE c.fileId = v.fileId)
+                GROUP BY documentId, fileId
+            ) r JOIN uploader_document d ON d.id = r.documentId JOIN lfs_file f ON f.id = r.fileId
+            """
     }
 
     private var column: String {
@@ -109,7 +131,8 @@ struct FileList: Sendable {
                 id: id, path: path, isRemote: status == .remote,
                 isFailed: String.fromDatabaseValue(row[8]) == Upload.State.failed.rawValue,
                 byteCount: byteCount, url: String.fromDatabaseValue(url), date: Date.fromDatabaseValue(row[2]),
-                isHere: here.contains(id.uuidString), isPinned: Bool.fromDatabaseValue(row[7]) ?? false))
+                isHere: here.contains(id.uuidString), isPinned: Bool.fromDatabaseValue(row[7]) ?? false,
+                isVersion: isOfVersions))
     }
 }
 

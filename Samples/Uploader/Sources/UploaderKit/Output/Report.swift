@@ -199,8 +199,10 @@ final class Report: Sendable {
     /// The first thousand files that are pending after an attempt.
     var waiting: [FileData.ID] { state.withLock { Array($0.reasons.keys.sorted().prefix(1_000)) } }
 
-    /// - Parameter path: the path of the file that the event concerns. Nil if it is unknown.
-    func handle(_ event: LFSEvent, path: FilePath?) {
+    /// - Parameters:
+    ///   - path: the path of the file that the event concerns. Nil if it is unknown.
+    ///   - advice: what to do about a failed old version. Nil for any other file.
+    func handle(_ event: LFSEvent, path: FilePath?, advice: String? = nil) {
         advance.handle(event)
         switch event {
         // Uploads that were pending before are not part of a run with another purpose.
@@ -215,7 +217,7 @@ final class Report: Sendable {
             advanced(id, path: path, progress: progress)
         case .uploaded(let id, let url, let byteCount): uploaded(id, path: path, url: url, byteCount: byteCount)
         case .failed(let id, let failure, let nextAttempt):
-            uploadFailed(id, path: path, failure: failure, nextAttempt: nextAttempt)
+            uploadFailed(id, path: path, failure: failure, nextAttempt: nextAttempt, advice: advice)
         case .outage(let outage):
             state.withLock { $0.outage = outage?.reason }
             message(
@@ -257,7 +259,7 @@ final class Report: Sendable {
     }
 
     private func uploadFailed(
-        _ id: FileData.ID, path: FilePath?, failure: UploadFailure, nextAttempt: Duration?
+        _ id: FileData.ID, path: FilePath?, failure: UploadFailure, nextAttempt: Duration?, advice: String?
     ) {
         state.withLock { state in
             state.ends(id)
@@ -275,14 +277,19 @@ final class Report: Sendable {
         event.reason = failure.reason
         event.code = failure.code.rawValue
         event.nextAttempt = nextAttempt.map { $0 / .seconds(1) }
+        event.isVersion = advice == nil ? nil : true
         let name = path?.description ?? id.uuidString
         tell(event, verbose: nextAttempt == nil ? nil : "retrying \(name): \(failure.reason)")
-        if nextAttempt == nil { message("failed \(name): \(failure.reason)") }
+        guard nextAttempt == nil else { return }
+        let reason = advice.map { "\(ErrorMessages.sentence(failure.reason)) \($0)" } ?? failure.reason
+        message("failed \(name): \(reason)")
     }
 
     /// Adds results that the rows show after the wait but no event has reported. Another process may have done the
     /// uploads.
-    func settle(_ summary: UploadSummary, paths: [FileData.ID: FilePath]) {
+    ///
+    /// - Parameter advice: what to do about failed old versions.
+    func settle(_ summary: UploadSummary, paths: [FileData.ID: FilePath], advice: [FileData.ID: String]) {
         let told = state.withLock { $0.tally.givenUp }
         // A file that was given up may have been replaced or removed since.
         if summary.failed == summary.failures.count {
@@ -290,7 +297,8 @@ final class Report: Sendable {
             state.withLock { $0.tally.givenUp.formIntersection(failed) }
         }
         for failure in summary.failures where !told.contains(failure.fileID) {
-            uploadFailed(failure.fileID, path: paths[failure.fileID], failure: failure, nextAttempt: nil)
+            let id = failure.fileID
+            uploadFailed(id, path: paths[id], failure: failure, nextAttempt: nil, advice: advice[id])
         }
         state.withLock { state in
             let through = state.tally.through

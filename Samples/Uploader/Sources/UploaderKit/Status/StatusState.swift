@@ -22,7 +22,9 @@ struct StatusState {
     let unqueued: UnqueuedFiles
     let retrying: [UploadReason]
     /// The first thousand failures.
-    let failures: [(upload: Upload, path: FilePath?)]
+    let failures: [(upload: Upload, path: FilePath?, advice: String?)]
+    /// The uploads that wait for the delay of a backup, and the time when the last of them may start.
+    let delayed: (files: Int, until: Date)?
 
     init(_ table: DocumentTable, _ db: Database) throws {
         status = try LFSStatus(db)
@@ -38,7 +40,14 @@ struct StatusState {
         unqueued = try UnqueuedFiles.fetch(db)
         retrying = try UploadReason.ofWaiting(db)
         failures = try Upload.all().failed().order(Upload.Columns.fileID).limit(1_000).fetchAll(db)
-            .map { upload in (upload, try table.path(of: upload.fileID, db)) }
+            .map { upload in
+                let advice = hasVersions ? try VersionTable.advice(on: upload.fileID, db) : nil
+                return (upload, try table.path(of: upload.fileID, db), advice)
+            }
+        let now = Date()
+        delayed = try DelayedUploads.find(at: now, db).map { found in
+            (found.files, now.addingTimeInterval(found.wait / .seconds(1)))
+        }
     }
 
     // MARK: Text
@@ -102,8 +111,10 @@ struct StatusState {
     }
 
     private var failureLines: [String] {
-        let lines = failures.map { upload, path in
-            "failed \(path?.description ?? upload.fileID.uuidString): \(upload.reason ?? "for an unknown reason")"
+        let lines = failures.map { upload, path, advice in
+            let reason = upload.reason ?? "for an unknown reason"
+            let words = advice.map { "\(ErrorMessages.sentence(reason)) \($0)" } ?? reason
+            return "failed \(path?.description ?? upload.fileID.uuidString): \(words)"
         }
         let rest = status.failed - failures.count
         return rest > 0 ? lines + ["\(Format.count(rest)) more failed. See 'list --status failed'."] : lines
