@@ -46,6 +46,13 @@ package enum Format {
     }
 
     /// Returns the time since a date. Zero if the clock was set back.
+    /// Returns the hour and the minute of a time in the time zone of the user, such as `22:01`.
+    static func clock(_ date: Date) -> String {
+        let parts = Calendar.current.dateComponents([.hour, .minute], from: date)
+        let minute = parts.minute ?? 0
+        return "\(parts.hour ?? 0):\(minute < 10 ? "0" : "")\(minute)"
+    }
+
     static func time(since date: Date) -> String { time(max(0, Date().timeIntervalSince(date))) }
 
     /// Returns a time in its two largest units, such as `1m24s`.

@@ -97,6 +97,13 @@ struct StatusState {
             let time = Format.time(since: outage.since)
             lines.append("the storage has been unavailable for \(time): \(outage.reason)")
         }
+        if let delayed {
+            let words =
+                delayed.files == 1
+                ? "1 file waits for the delay of its backup"
+                : "\(Format.count(delayed.files)) files wait for the delay of their backup"
+            lines.append("\(words), until \(Format.clock(delayed.until))")
+        }
         if let since = status.failingSince { lines.append("uploads have failed for \(Format.time(since: since))") }
         if let hold = status.hold {
             lines.append("uploads have been on hold for \(Format.time(since: hold.since)): \(hold.reason)")
