@@ -107,7 +107,7 @@ package struct Tally: Equatable {
         ]
         let verb = purpose == .pulling ? "created" : "recorded"
         let entries: [(Int, String, String)] = [
-            (shared, "with the content of another", "with the content of others"),
+            (shared, "with content that is already stored", "with content that is already stored"),
             (touched, "touched", "touched"), (folders, "folder \(verb)", "folders \(verb)"),
             (links, "link \(verb)", "links \(verb)"),
             (gone, "folder or link gone", "folders and links gone"),

@@ -66,7 +66,7 @@ struct StatusState {
                 + "\(Format.bytes(status.pendingBytes)) to upload"
         ]
         if let documents, documents > status.files {
-            lines.append("\(Format.count(documents, noun: "document")) with them: equal content is stored once")
+            lines.append("\(Format.count(documents, noun: "path")). Files with equal content are stored once.")
         }
         if let storage { lines.append("on \(storage)") }
         if let changedAt {
@@ -113,6 +113,7 @@ struct StatusState {
             lines.append(
                 "shared: \(pending) to send, \(parked) of others waiting, \(Format.count(sync.rejected)) refused")
             lines += LackingWords.sentences(sync.lacking)
+            if let sentence = QuotaWords.sentence(sync) { lines.append("not shared: \(sentence)") }
         }
         return lines
     }
@@ -127,4 +128,3 @@ struct StatusState {
         return rest > 0 ? lines + ["\(Format.count(rest)) more failed. See 'list --status failed'."] : lines
     }
 }
-            if let sentence = QuotaWords.sentence(sync) { lines.append("not shared: \(sentence)") }
