@@ -16,10 +16,15 @@ enum Entry {
             try? FileHandle.standardError.write(contentsOf: Data("lfs-server: \(error.message)\n".utf8))
             exit(1)
         }
+        let typed = Array(CommandLine.arguments.dropFirst())
+        if let complaint = CommandNameCheck.complaint(typed) {
+            Console.message("lfs-server: \(complaint)")
+            exit(ExitCode.validationFailure.rawValue)
+        }
         var completed: CompletedArguments?
         do {
             let all = try LFSServerCommand.sources.completing(
-                Array(CommandLine.arguments.dropFirst()), of: LFSServerCommand.self)
+                CommandNameCheck.spellingOut(typed), of: LFSServerCommand.self)
             completed = all
             var command = try await LFSServerCommand.asyncParseAsRoot(all.arguments)
             if var asynchronous = command as? any AsyncParsableCommand {

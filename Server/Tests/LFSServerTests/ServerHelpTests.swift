@@ -46,6 +46,22 @@ struct ServerHelpTests {
         #expect(words.joined(separator: " ").contains("The default is \(value)."))
     }
 
+    @Test(
+        "A wrong name of a command of lfs-server leads to the similar one",
+        arguments: [["sesion", "list"], ["help", "sesion"]])
+    func wrongName(_ words: [String]) {
+        let complaint = CommandNameCheck.complaint(words)
+        #expect(complaint?.hasPrefix("There is no command 'sesion'. Did you mean 'session'?") == true)
+    }
+
+    @Test("A wrong subcommand of lfs-server has a message, and right names have none")
+    func subcommandName() {
+        #expect(CommandNameCheck.complaint(["session", "lst"])?.contains("Did you mean 'list'?") == true)
+        #expect(CommandNameCheck.complaint(["help", "nope"])?.hasPrefix("There is no command 'nope'. 'lfs-") == true)
+        let right = [[], ["help"], ["--version"], ["help", "account", "quota"], ["session", "revoke", "x"]]
+        for words in right { #expect(CommandNameCheck.complaint(words) == nil, "\(words)") }
+    }
+
     @Test("Each hidden option of lfs-server is in the topic of the options")
     func reachable() {
         let described = Self.options(in: ServeOptionsTopic.configuration.discussion)

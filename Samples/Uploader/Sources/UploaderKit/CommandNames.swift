@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineOptions
 
 /// A check of the command's name before the parser runs. The parser would take a mistyped name for an argument.
 package enum CommandNames {
@@ -42,8 +43,7 @@ package enum CommandNames {
     /// Returns ` Did you mean …?` with the most similar name, or an empty text if no name is similar.
     static func advice(_ name: String, names: [String]) -> String {
         if let own = others[name], names.contains(own) { return " Did you mean '\(own)'?" }
-        let near = names.map { (name: $0, distance: distance(name, right: $0)) }.min { $0.distance < $1.distance }
-        return near.flatMap { $0.distance <= 2 ? " Did you mean '\($0.name)'?" : nil } ?? ""
+        return SimilarName.find(name, names: names).map { " Did you mean '\($0)'?" } ?? ""
     }
 
     static func isNoOption(_ word: String) -> Bool {
@@ -52,17 +52,4 @@ package enum CommandNames {
     }
 
     private static let all = Uploader.configuration.subcommands.compactMap { $0.configuration.commandName }
-
-    /// Returns the number of characters to insert, delete or replace. Source: Levenshtein, 1965.
-    private static func distance(_ left: String, right: String) -> Int {
-        var row = Array(0...right.count)
-        for (index, a) in left.prefix(64).enumerated() {
-            var next = [index + 1]
-            for (position, b) in right.enumerated() {
-                next.append(min(row[position] + (a == b ? 0 : 1), row[position + 1] + 1, next[position] + 1))
-            }
-            row = next
-        }
-        return row.last ?? 0
-    }
 }
