@@ -10,6 +10,7 @@ struct LFSServerCommand: AsyncParsableCommand {
             'lfs-server help COMMAND' shows the options of a command. 'lfs-server help
             options' shows all options of 'serve', including limits, sharing rules and the
             identity provider. Each option has a variable: LFS_SERVER_LISTEN is --listen.
+            'lfs-server COMMAND --help-hidden' shows all options of a command.
 
             EXAMPLES
               Sign URLs for the bytes that this server stores:

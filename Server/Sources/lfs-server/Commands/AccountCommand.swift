@@ -63,7 +63,11 @@ struct AccountCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            for account in try await sync.withService({ try await $0.accounts(named: account) }) {
+            let accounts = try await sync.withService { try await $0.accounts(named: account) }
+            if !json, Console.isTerminal {
+                Console.print("account  rows  row bytes  file bytes  sessions  last request")
+            }
+            for account in accounts {
                 if json { try Console.print(json: Line(account)) } else { Console.print(Self.line(account)) }
             }
         }
@@ -71,11 +75,15 @@ struct AccountCommand: AsyncParsableCommand {
 
     struct Quota: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sets limits of an account, and prints all that differ from those of the server.",
+            abstract: "Sets limits of an account, and prints its limits. 'default' is that of the server.",
             discussion: """
-                A limit applies from the next push on. Changes above it wait on the devices. 'default' returns to the \
-                limit of the server, which is 5000000 rows, 1GiB of rows, 1TiB of files and 50 sessions unless 'serve' \
-                has other values.
+                A limit applies from the next push on. Changes above it wait on the devices. The limits of the server \
+                are 5000000 rows, 1GiB of rows, 1TiB of files and 50 sessions unless 'serve' has other values.
+
+                EXAMPLES
+                  Let an account have 10 GiB of files:
+                    lfs-server account quota --database sync.sqlite --account alice \\
+                      --file-bytes 10GiB
                 """)
 
         @OptionGroup var sync: SyncStoreOptions
@@ -83,9 +91,13 @@ struct AccountCommand: AsyncParsableCommand {
         var account: String
         @Option(help: ArgumentHelp("The maximum number of rows.", valueName: "count|default"), transform: Value.parse)
         var rows: Value?
-        @Option(help: ArgumentHelp("The maximum bytes of rows.", valueName: "size|default"), transform: Value.parse)
+        @Option(
+            help: ArgumentHelp("The maximum bytes of rows, without files.", valueName: "size|default"),
+            transform: Value.parse)
         var bytes: Value?
-        @Option(help: ArgumentHelp("The maximum bytes of files.", valueName: "size|default"), transform: Value.parse)
+        @Option(
+            help: ArgumentHelp("The maximum bytes of files on the storage.", valueName: "size|default"),
+            transform: Value.parse)
         var fileBytes: Value?
         @Option(
             help: ArgumentHelp("The maximum number of sessions.", valueName: "count|default"), transform: Value.parse)

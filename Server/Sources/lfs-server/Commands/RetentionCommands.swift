@@ -37,6 +37,11 @@ struct RestoredCommand: AsyncParsableCommand {
         discussion: """
             Run this command after the restore and before 'serve'. Devices keep their rows, receive the rows of the \
             server, and send the rows that it lacks.
+
+            EXAMPLES
+              Restore the database from a backup:
+                cp backup.sqlite sync.sqlite
+                lfs-server restored --database sync.sqlite
             """)
 
     @OptionGroup var sync: SyncStoreOptions

@@ -116,7 +116,9 @@ struct SessionCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            for session in try await sync.withService({ try await $0.sessions(account: account) }) {
+            let sessions = try await sync.withService { try await $0.sessions(account: account) }
+            if !json, Console.isTerminal { Console.print("id  account  last request  device") }
+            for session in sessions {
                 if json {
                     try Console.print(json: Line(session))
                 } else {
@@ -145,7 +147,13 @@ struct SessionCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ends a session, or all sessions of an account. Their open streams end at the next page.")
+            abstract: "Ends a session, or all sessions of an account. Their open streams end at the next page.",
+            discussion: """
+                EXAMPLES
+                  End the session of a lost phone:
+                    lfs-server session list --database sync.sqlite --account alice
+                    lfs-server session revoke --database sync.sqlite ID
+                """)
 
         @OptionGroup var sync: SyncStoreOptions
         @Argument(help: "The id of the session, from 'session list'.")

@@ -2,6 +2,9 @@ import Foundation
 
 /// The output of commands.
 enum Console {
+    /// True if the standard output is a terminal. Scripts get no headers.
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     /// Prints a line on the standard output immediately, because another program may wait for it.
     ///
     /// If the write fails, the process ends. The status is 141 if the reader has closed the pipe, as after a signal.
