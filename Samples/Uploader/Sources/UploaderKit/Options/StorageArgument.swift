@@ -37,6 +37,7 @@ package enum StorageArgument: Sendable {
         default:
             throw ValidationError(
                 "'\(text)' is not a storage. Write dir:PATH, for example dir:/mnt/backup, \(S3URL.example), "
+                    + "gs://bucket/prefix, "
                     + "\(AzureURL.example), \(WebDAVURL.example), or \(SigningServerURL.example).")
         }
     }

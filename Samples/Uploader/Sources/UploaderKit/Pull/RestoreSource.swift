@@ -51,7 +51,10 @@ struct RestoreSource: Sendable {
     }
 
     static let notYet = "it was not pushed yet at that time"
-    static let notKept = "its version of that time is no longer kept; 'list --versions' shows the kept ones"
+    static let notKept = """
+        its version of that time is no longer kept; 'list --versions' shows the kept ones, and 'push --keep-versions' \
+        sets how long versions are kept
+        """
 
     func forEachPage(_ body: (Page) async throws -> Void) async throws {
         guard named != nil, past != nil else { return try await eachPage(body) }

@@ -63,7 +63,9 @@ package struct RestoreTarget: Sendable {
     }
 
     /// The error for a file with other content, which stays.
-    var conflict: UploaderError { UploaderError("\(path) exists with other content and is not overwritten") }
+    var conflict: UploaderError {
+        UploaderError("\(path) exists with other content and is not overwritten: give --overwrite")
+    }
 
     /// Writes the file into its folder. The file gets its name once its bytes are verified.
     ///
