@@ -147,7 +147,7 @@ struct FreeTests {
             #expect(try uploader("pin", entries[1].id, in: folder).status == 0)
             let run = try uploader("free", entries[0].id, entries[1].id, "x", in: folder)
             #expect(run.status == 3)
-            #expect(run.messages.contains("\(entries[1].path): The file is pinned."))
+            #expect(run.messages.contains("\(entries[1].path) is pinned. Run 'uploader unpin' first."))
             #expect(run.messages.contains("x: no file has this id or path"))
             #expect(run.output.contains("freed \(entries[0].id) \(entries[0].path)  10.0 KiB"), "\(run.output)")
             #expect(try copies(folder) == Set(entries.dropFirst().map(\.id)))

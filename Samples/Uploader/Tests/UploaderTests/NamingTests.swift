@@ -165,7 +165,7 @@ struct NamingTests {
             #expect(pins.messages.contains("x: no file has this id or path"))
             let freed = try uploader("free", "*.jpg", in: folder)
             #expect(freed.status == 3)
-            #expect(freed.messages.contains("photos/2026/a.jpg: The file is pinned."))
+            #expect(freed.messages.contains("photos/2026/a.jpg is pinned. Run 'uploader unpin' first."))
             #expect(freed.output.split(separator: "\n").count == 2)
             let pinned = try uploader("list", "--pinned", "--long", in: folder)
             #expect(pinned.output.split(separator: "\n").count == 2)

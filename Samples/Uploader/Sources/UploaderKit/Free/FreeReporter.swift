@@ -86,7 +86,10 @@ struct FreeReporter: Sendable {
                 try show("freed", id: id, path: file.path, words: "freed", byteCount: row?.byteCount)
             } catch let error as LFSError {
                 summary.failed += 1
-                Console.message("uploader: \(file.path): \(error.message)")
+                let words =
+                    error.code == .pinned
+                    ? "\(file.path) is pinned. Run 'uploader unpin' first." : "\(file.path): \(error.message)"
+                Console.message("uploader: \(words)")
             }
         }
         if json { Console.result(try summary.jsonLine()) }
