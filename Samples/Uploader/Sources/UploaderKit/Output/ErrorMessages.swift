@@ -13,7 +13,7 @@ enum ErrorMessages {
         case let error as StorageError: error.message
         case let error as SyncError where error.code == .unauthorized:
             // The library's advice is for the people of an app.
-            error.message.replacing(
+            error.message.replacing(" The request needs the token of a session.", with: "").replacing(
                 "Sign in again.", with: "Set \(SyncArgument.variable) to a token from 'lfs-server session add'.")
         case let error as DatabaseError: of(error)
         case is CancellationError: "it was cancelled"
