@@ -9,7 +9,7 @@ struct SettingsCommand: AsyncParsableCommand {
         discussion: """
             A setting applies where the command line gives no value. The values of secrets
             are never shown. An unknown name or an invalid value ends with exit status 1
-            and changes nothing.
+            and changes nothing. 'uploader help settings set' explains each setting.
 
             EXAMPLES
               Show all settings:
@@ -50,7 +50,9 @@ struct SettingsCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await database.withSettings { storage in
-                Console.result(Printable.text(try await SettingLine.named(key).text(storage)))
+                let text = Printable.text(try await SettingLine.named(key).text(storage))
+                // A script gets an empty line for an empty list.
+                Console.result(text.isEmpty && Console.showsResults ? "not set" : text)
             }
         }
     }

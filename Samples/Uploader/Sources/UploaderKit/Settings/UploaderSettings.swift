@@ -11,7 +11,7 @@ enum UploaderSettings {
 
     private static var backupLines: [SettingLine] {
         [
-            SettingLine(.backupAutomatic, meaning: "true or false, for apps with automatic backups"),
+            SettingLine(.backupAutomatic, meaning: "true or false, for apps, not for 'uploader'"),
             SettingLine(
                 .backupDelay, form: "a time from 0 to 24h, such as 90s, 10m or 2h",
                 meaning: "how long the upload of a new file waits, 0 to 24h, such as 10m", text: DelayArgument.text,
