@@ -109,6 +109,8 @@ struct BackupTests {
             run.process.terminate()
             #expect(try run.wait().status == 143)
             #expect(try TestDatabase.count("lfs_file WHERE status = 'local'", in: database) == 2)
+            let status = try UploaderProcess.run("status", "--database", "a.sqlite", in: folder)
+            #expect(status.output.contains(" backup, until "), "\(status.output)")
             // Another run also waits for the delay, and reports the reason.
             let resume = ["resume"] + Self.storage + ["--give-up-after", "15s", "--progress", "none"]
             let gaveUp = try UploaderProcess(resume, in: folder).wait()
