@@ -11,7 +11,7 @@ struct SQLiteSource: Sendable {
     /// - Throws: ``SyncStoreError`` if the file is open elsewhere or damaged, ``SQLFailure``.
     init(path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else {
-            throw SQLFailure(.unavailable, message: "There is no database \(path).")
+            throw SQLFailure(.unusable, message: "There is no database \(path).")
         }
         var configuration = Configuration()
         configuration.label = "lfs-move"
