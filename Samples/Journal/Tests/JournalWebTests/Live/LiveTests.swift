@@ -68,7 +68,7 @@ struct LiveTests {
             let connection = try await open(web)
             #expect(try await web.post("/logout/all").status == 303)
             try await web.journal.addTag(Tag(name: "A change"))
-            let rest = try await watch(connection, until: "\r\n0\r\n\r\n", or: "event: changed")
+            let rest = try await watch(connection, until: "0\r\n\r\n", or: "event: changed")
             #expect(!rest.contains("event: changed"))
         }
     }
