@@ -51,9 +51,19 @@ final class LiveFeed: Service {
 
     func leave() { watchers.withLock { $0 -= 1 } }
 
-    /// Sends messages until the server stops. This also ends with the manager.
+    /// Sends messages until the server stops.
     func run() async throws {
         await withDiscardingTaskGroup { [messages] group in
+            group.addTask { [heartbeat] in
+                do {
+                    try await cancelWhenGracefulShutdown {
+                        while true {
+                            try await Task.sleep(for: heartbeat)
+                            messages.beat()
+                        }
+                    }
+                } catch {}  // the server stops
+            }
             for states in states {
                 group.addTask {
                     for await _ in states.cancelOnGracefulShutdown() { messages.send(.changed) }
@@ -78,20 +88,7 @@ final class LiveFeed: Service {
         // Pages take this message as the sign that they receive all messages from now on.
         let version = version
         try await send(.storage(try await journal.lfs.outage()?.reason), version)
-        let (all, continuation) = AsyncStream.makeStream(of: (LiveMessage, String).self)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for await message in stream { continuation.yield(message) }
-            }
-            group.addTask { [heartbeat] in
-                while true {
-                    try await Task.sleep(for: heartbeat)
-                    continuation.yield((.alive, ""))
-                }
-            }
-            defer { group.cancelAll() }
-            for await (message, version) in all.cancelOnGracefulShutdown() { try await send(message, version) }
-        }
+        for await (message, version) in stream.cancelOnGracefulShutdown() { try await send(message, version) }
     }
 
     /// The tables that pages show. The queue is included, since a retry changes it without an event, and so are the
@@ -121,6 +118,9 @@ private final class LiveMessages: Sendable {
         }
         broadcast.send((message, version(number)))
     }
+
+    /// Keeps the connections open. No page is behind after that.
+    func beat() { broadcast.send((.alive, "")) }
 
     private func version(_ number: Int) -> String { "\(process)-\(number)" }
 }
