@@ -132,7 +132,7 @@ struct ChangedStorageTests {
         try withPushed { folder in
             #expect(try system("cp", "-a", folder.path + "/first/.", folder.path + "/other"))
             let database = folder.appendingPathComponent("a.sqlite")
-            // The trigger stands for another process that changes the storage after the copy was started.
+            // Another process would do the same if it changed the storage after the copy was started.
             try TestDatabase.execute(
                 """
                 CREATE TRIGGER other AFTER UPDATE OF startedCopy ON uploader_storage WHEN NEW.startedCopy IS NOT NULL

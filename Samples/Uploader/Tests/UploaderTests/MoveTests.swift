@@ -207,7 +207,7 @@ struct MoveTests {
         try withFolder(files: 2) { folder in
             #expect(try push(in: folder).status == 0)
             let database = folder.appendingPathComponent("a.sqlite")
-            // The trigger stands for a push that attaches a new original before the end of the move.
+            // Another push would do the same if it attached a new original before the end of the move.
             try TestDatabase.execute(
                 """
                 CREATE TRIGGER attached AFTER INSERT ON uploader_moved WHEN NOT NEW.isDone

@@ -103,7 +103,7 @@ struct PullOutageTests {
             try FileManager.default.createDirectory(at: out, withIntermediateDirectories: true)
             let written = out.appendingPathComponent(name)
             try FileManager.default.copyItem(atPath: first, toPath: written.path)
-            // The lock stands for another pull.
+            // Another pull would hold this lock.
             let part = out.appendingPathComponent(PartName.of(Array(name.utf8), id: try #require(FileID(id))))
             try Data().write(to: part)
             let held = try FileHandle(forUpdating: part)

@@ -70,7 +70,7 @@ struct FreeReporter: Sendable {
                 let (row, isInPlace) = try await database.read { db in
                     (try FileData.fetchOne(db, key: id), try !DocumentTable.filesInPlace([id], db).isEmpty)
                 }
-                // An intact original is no copy that can be freed.
+                // LFS keeps an intact original. Only a copy of it can be freed.
                 let isHere =
                     if isInPlace { copies.contains(id.uuidString) } else { try await lfs.hasLocalCopy(of: id) }
                 guard isHere else {
