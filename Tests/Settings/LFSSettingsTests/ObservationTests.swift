@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
-import LFSSettings
 import TestSupport
 import Testing
+
+@testable import LFSSettings
 
 @Suite("Observation of settings", .timeLimit(.minutes(10)))
 struct ObservationTests {
@@ -157,6 +158,21 @@ struct ObservationTests {
             try await observation.value
             try await storage.stop()
         }
+    }
+
+    @Test("An observation that is cancelled while it reads a value ends without an error")
+    func cancelledRead() async throws {
+        let hub = ChangeHub()
+        let values = SettingValues(subscribe: { hub.subscribe("key", isInDatabase: false) }) {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try Task.checkCancellation()
+            return SettingValues<Int>.Reading(content: nil, value: 0)
+        }
+        let observation = Task {
+            var iterator = values.makeAsyncIterator()
+            return try await iterator.next()
+        }
+        #expect(try await observation.value == nil)
     }
 
     @Test("An unreadable value ends the observation with an error")

@@ -31,13 +31,18 @@ public struct SettingValues<Value: Sendable>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// Waits for the next value. Returns nil at the end.
+        /// Waits for the next value. Returns nil at the end, also if the task is cancelled while a value is read.
         ///
         /// - Throws: the errors of ``StorageRouter/get(_:)``.
         public mutating func next() async throws -> Value? {
             if last != nil, await !subscription.wait() { return nil }
             while !subscription.isOver {
-                let reading = try await read()
+                let reading: Reading
+                do {
+                    reading = try await read()
+                } catch is CancellationError where Task.isCancelled {
+                    return nil
+                }
                 let digest = reading.content.map(Self.digest)
                 if last != .some(digest) {
                     last = .some(digest)
