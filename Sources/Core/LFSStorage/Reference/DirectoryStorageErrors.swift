@@ -24,10 +24,9 @@ enum DirectoryStorageErrors {
     /// Returns true if the parent exists. Even then a folder cannot be created in file systems that show the system's
     /// state.
     private static func hasParent(_ path: String) -> Bool {
-        var status = stat()
         let parent = path.split(separator: "/").dropLast().joined(separator: "/")
         let start = path.hasPrefix("/") ? "/" : "./"
-        return stat(start + parent, &status) == 0
+        return (try? FileStatus(following: start + parent)) != nil
     }
 
     static func reading(_ path: String, error: SystemError) -> StorageError {
