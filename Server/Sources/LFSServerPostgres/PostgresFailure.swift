@@ -41,10 +41,11 @@ struct PostgresFailure: Error {
 
     private static func code(_ state: String) -> SQLFailure.Code {
         switch state {
-        case "42804", "54000", "54001", "54011", "54023": .invalidValue
+        case "42804", "54000", "54011", "54023": .invalidValue
         case "P0001": .constraint
         case "40001", "40P01", "55P03": .busy
-        case "57014", "25P03", "25P04": .timeout
+        // 54001 is a deletion over too many levels.
+        case "54001", "57014", "25P03", "25P04": .timeout
         case "53100": .noSpace
         default:
             switch state.prefix(2) {

@@ -3,8 +3,8 @@ import Logging
 
 extension SyncService {
     /// Applies the mutations of a push. If one of them may have to be refused, they are applied again one by one. If a
-    /// push takes too long, it is rolled back. The mutations before the slow one
-    /// are then applied without it, and the device sends the rest again.
+    /// push takes too long, it is rolled back. The mutations before the slow one are then applied without it, and the
+    /// device sends the rest again. A slow deletion is applied in steps.
     ///
     /// - Returns: the results of the first mutations, at least of one.
     /// - Throws: ``WireFailure/Code/tooSlow`` if the first mutation alone takes too long.
@@ -15,19 +15,10 @@ extension SyncService {
         var isPlain = pushing.isPlain(mutations)
         while true {
             do {
-                return try await database.write { [mutations, isPlain, clock] db in
-                    try work.measure {
-                        // The session is read within the transaction, because two requests may arrive at the same time.
-                        // Its scope is locked before the first row is read, because another device of the account may
-                        // push the same row.
-                        guard let held = try SessionTable.holding(token, at: now, db) else {
-                            throw WireFailure.noSession
-                        }
-                        try held.session.rights.requirePush(mutations)
-                        if held.session.isDue(at: now) { try SessionTable.see(held.session.id, at: now, db) }
-                        return try pushing.apply(
-                            mutations, of: held, isPlain: isPlain, within: PushBudget(clock), db)
-                    }
+                return try await write(token: token, at: now, work: work) { [mutations, isPlain] held, budget, db in
+                    try held.session.rights.requirePush(mutations)
+                    if held.session.isDue(at: now) { try SessionTable.see(held.session.id, at: now, db) }
+                    return try pushing.apply(mutations, of: held, isPlain: isPlain, within: budget, db)
                 }
             } catch let failure as WireFailure where failure.code == .outOfStep {
                 try await requireHistory(mutations, token: token, at: now)
@@ -36,11 +27,54 @@ extension SyncService {
                 isPlain = false
             } catch let failure as PushTooSlow {
                 logger.warning("A push took too long and was ended.", metadata: ["applied": "\(failure.count)"])
-                guard failure.count > 0 else {
-                    throw WireFailure(
-                        .tooSlow, message: "The change takes the server too long. It is retried.", retryAfter: 60)
+                if failure.count > 0 {
+                    mutations = mutations.prefix(failure.count)
+                } else if let first = mutations.first {
+                    try await removeDependents(of: first, by: pushing, token: token, at: now, work: work)
                 }
-                mutations = mutations.prefix(failure.count)
+            }
+        }
+    }
+
+    /// Removes the rows below the row of a deletion that takes too long, so that it takes less.
+    ///
+    /// - Throws: ``WireFailure/Code/tooSlow`` for another change, and if rows are left when the time is over. The
+    ///   device retries the deletion, which continues here.
+    private func removeDependents(
+        of mutation: SyncMutation, by pushing: MutationApply, token: String, at now: Int64, work: WorkTime
+    ) async throws {
+        let whole = PushBudget(clock)
+        var hasRemoved = false
+        while !whole.isOver {
+            let count: Int
+            do {
+                count = try await write(token: token, at: now, work: work) { held, budget, db in
+                    try held.session.rights.requirePush([mutation])
+                    return try pushing.removeDependents(of: mutation, of: held, within: budget, db)
+                }
+            } catch let failure as SQLFailure where failure.code == .timeout {
+                count = 0
+            }
+            hasRemoved = hasRemoved || count > 0
+            if count == 0 { break }
+            if count < DependentRows.step { return }
+        }
+        throw WireFailure(
+            .tooSlow, message: "The change takes the server too long. It is retried.",
+            retryAfter: hasRemoved ? 1 : 60)
+    }
+
+    /// Writes in a transaction that holds the session. The session is read within the transaction, because two requests
+    /// may arrive at the same time. Its scope is locked before the first row is read, because another device of the
+    /// account may push the same row.
+    private func write<Value: Sendable>(
+        token: String, at now: Int64, work: WorkTime,
+        _ body: @escaping @Sendable (HeldSession, PushBudget, any SQLConnection) throws -> Value
+    ) async throws -> Value {
+        try await database.write { [clock] db in
+            try work.measure {
+                guard let held = try SessionTable.holding(token, at: now, db) else { throw WireFailure.noSession }
+                return try body(held, PushBudget(clock), db)
             }
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Synchronization
 
 @testable import LFSSyncServer
@@ -144,7 +145,12 @@ extension TestServer {
     ) async throws {
         try await TestStore.run { database in
             let watched = WatchedDatabase(database)
-            let service = try await SyncService(watched, schema: schema)
+            // The clock of pushes stands still, so that a slow machine exceeds no limit.
+            let now = ContinuousClock.now
+            let options = SyncServiceOptions()
+            let service = try await SyncService(
+                watched, schema: schema, options: options, logger: Logger(label: "test"),
+                times: LiveTimes(longest: options.longestStream), clock: { now })
             try await body(TestServer(database: watched, service: service), watched)
         }
     }

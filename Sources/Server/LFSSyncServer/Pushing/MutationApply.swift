@@ -45,6 +45,21 @@ struct MutationApply: Sendable {
         }
     }
 
+    /// Removes some of the rows below the row of a deletion that takes too long.
+    ///
+    /// - Parameter held: the session, whose row and scope are locked.
+    /// - Returns: their number. Zero for another change, for a deletion that is refused, or if none is left.
+    /// - Throws: `SQLFailure`.
+    func removeDependents(
+        of mutation: SyncMutation, of held: HeldSession, within budget: PushBudget, _ db: any SQLConnection
+    ) throws -> Int {
+        let check = QuotaCheck(of: held, growth: AccountUsage(), quota: quota, schema: schema)
+        guard mutation.operation == .delete, let writer = writer(of: mutation, check: check) else { return 0 }
+        return try db.limited(to: PushBudget.hard, until: { budget.isOver }) {
+            try writer.removeDependents(of: mutation, held.session, schema: schema, db)
+        }
+    }
+
     /// Returns true if mutations may be applied without savepoints. A change that may conflict needs the answers of the
     /// mutations before it.
     func isPlain(_ mutations: ArraySlice<SyncMutation>) -> Bool {

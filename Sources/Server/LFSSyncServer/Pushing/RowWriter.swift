@@ -75,6 +75,23 @@ struct RowWriter: Sendable {
         return .applied(try checkedPosition(of: mutation.key, session, db))
     }
 
+    /// Removes some of the rows that a deletion would delete or detach. See ``DependentRows``.
+    ///
+    /// - Returns: their number. Zero if the deletion would be refused, or if none is left.
+    /// - Throws: `SQLFailure`.
+    func removeDependents(
+        of mutation: SyncMutation, _ session: SyncSession, schema: CheckedSchema, _ db: any SQLConnection
+    ) throws -> Int {
+        do {
+            guard let visible = try scope(of: mutation.key, session, db).visible else { return 0 }
+            try rights.requireRemoving(mutation.key, in: visible, session: session, db)
+            if case .refused = try stale.outcome(of: mutation, in: visible, session, db) { return 0 }
+        } catch is WireFailure {
+            return 0
+        }
+        return try DependentRows(schema: schema, table: sql.table).removeSome(below: mutation.key, db)
+    }
+
     /// Returns the server's row. Nil if it does not exist or the session may not see it.
     func row(_ key: String, of session: SyncSession, _ db: any SQLConnection) throws -> SyncRow? {
         var found: SyncRow?

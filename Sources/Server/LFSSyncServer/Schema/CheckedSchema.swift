@@ -13,8 +13,18 @@ struct CheckedSchema: Sendable {
         var newest: SyncType { SyncType(name: typeName, version: versions.count) }
     }
 
+    /// A column that refers to rows of another table, or of its own.
+    struct Reference: Sendable {
+        let child: Table
+        let column: String
+        let parent: Table
+        /// The effect of a deletion of the row that it refers to.
+        let action: SyncSchema.Parent.Action
+    }
+
     /// The tables, parents before their children.
     let tables: [Table]
+    let references: [Reference]
     let sharing: CheckedSharing
     private let places: [String: Int]
 
@@ -32,6 +42,13 @@ struct CheckedSchema: Sendable {
             }
         }
         tables = found
+        references = found.flatMap { child in
+            child.table.columns.compactMap { column in
+                guard let reference = column.parent, let parent = found.first(where: { $0.name == reference.table })
+                else { return nil }
+                return Reference(child: child, column: column.name, parent: parent, action: reference.onDelete)
+            }
+        }
         self.places = places
         sharing = try CheckedSharing(schema)
     }

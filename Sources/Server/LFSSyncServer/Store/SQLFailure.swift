@@ -10,7 +10,7 @@ public struct SQLFailure: LocalizedError, Sendable, CustomStringConvertible {
         case invalidValue
         /// Another transaction blocked this one until the timeout, or in every attempt.
         case busy
-        /// The statement took longer than permitted.
+        /// The statement took longer than permitted, or needs more levels of triggers than the database has.
         case timeout
         /// The disk is full.
         case noSpace

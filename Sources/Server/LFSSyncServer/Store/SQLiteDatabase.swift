@@ -301,6 +301,9 @@ extension SQLFailure {
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, message: message)
         case .SQLITE_FULL: self.init(.noSpace, message: message)
         case .SQLITE_INTERRUPT, .SQLITE_ABORT: self.init(.timeout, message: message)
+        // SQLite has no code for it (https://sqlite.org/limits.html#max_trigger_depth).
+        case .SQLITE_ERROR where message.contains("too many levels of trigger recursion"):
+            self.init(.timeout, message: message)
         case .SQLITE_MISUSE, .SQLITE_CANTOPEN, .SQLITE_IOERR: self.init(.unavailable, message: message)
         default: self.init(.unusable, message: message)
         }
