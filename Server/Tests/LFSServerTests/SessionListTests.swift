@@ -19,8 +19,17 @@ struct SessionListTests {
     @Test("A session is followed by the last contact of each of its types")
     func lines() {
         #expect(
-            SessionCommand.List.lines(session) == [
+            SessionCommand.List.lines([session], forPerson: false) == [
                 "s1  ann  2024-10-04  phone", "    FileV1  2024-10-04T01:01:01Z", "    RecipeV2  -",
+            ])
+    }
+
+    @Test("A terminal shows the sessions in columns below a header")
+    func columns() {
+        #expect(
+            SessionCommand.List.lines([session], forPerson: true) == [
+                "id  account  last request  device", "s1  ann      2024-10-04    phone",
+                "    FileV1  2024-10-04T01:01:01Z", "    RecipeV2  -",
             ])
     }
 

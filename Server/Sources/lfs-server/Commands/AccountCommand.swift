@@ -55,20 +55,20 @@ struct AccountCommand: AsyncParsableCommand {
 
         private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
 
-        /// Returns the line about an account for a person.
-        static func line(_ account: SyncAccountInfo) -> String {
+        private static let header = ["account", "rows", "row bytes", "file bytes", "sessions", "last request"]
+
+        private static func cells(_ account: SyncAccountInfo) -> [String] {
             let usage = account.usage
-            let numbers = "\(usage.rows)  \(usage.rowBytes)  \(usage.fileBytes)  \(account.sessionCount)"
-            return "\(account.name)  \(numbers)  \(account.lastContactAt.map(day) ?? "-")"
+            let numbers = [usage.rows, usage.rowBytes, usage.fileBytes, Int64(account.sessionCount)].map(String.init)
+            return [account.name] + numbers + [account.lastContactAt.map(day) ?? "-"]
         }
 
         func run() async throws {
             let accounts = try await sync.withService { try await $0.accounts(named: account) }
-            if !json, Console.isTerminal {
-                Console.print("account  rows  row bytes  file bytes  sessions  last request")
-            }
-            for account in accounts {
-                if json { try Console.print(json: Line(account)) } else { Console.print(Self.line(account)) }
+            if json {
+                for account in accounts { try Console.print(json: Line(account)) }
+            } else {
+                for line in Console.lines(of: accounts.map(Self.cells), header: Self.header) { Console.print(line) }
             }
         }
     }

@@ -109,21 +109,25 @@ struct SessionCommand: AsyncParsableCommand {
 
         private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
 
-        /// Returns the lines about a session for a person.
-        static func lines(_ session: SyncSessionInfo) -> [String] {
-            ["\(session.id)  \(session.account)  \(day(session.seenAt))  \(session.device)"]
-                + session.contacts.map { "    \($0.type)  \($0.lastAt?.formatted(.iso8601) ?? "-")" }
+        private static let header = ["id", "account", "last request", "device"]
+
+        /// Returns the lines for a person. Each session is followed by its types.
+        static func lines(_ sessions: [SyncSessionInfo], forPerson: Bool = Console.isTerminal) -> [String] {
+            let rows = sessions.map { [$0.id, $0.account, day($0.seenAt), $0.device] }
+            let lines = Console.lines(of: rows, header: header, forPerson: forPerson)
+            let types = sessions.map { session in
+                session.contacts.map { "    \($0.type)  \($0.lastAt?.formatted(.iso8601) ?? "-")" }
+            }
+            let headers = lines.dropLast(sessions.count)
+            return headers + zip(lines.suffix(sessions.count), types).flatMap { [$0] + $1 }
         }
 
         func run() async throws {
             let sessions = try await sync.withService { try await $0.sessions(account: account) }
-            if !json, Console.isTerminal { Console.print("id  account  last request  device") }
-            for session in sessions {
-                if json {
-                    try Console.print(json: Line(session))
-                } else {
-                    for line in Self.lines(session) { Console.print(line) }
-                }
+            if json {
+                for session in sessions { try Console.print(json: Line(session)) }
+            } else {
+                for line in Self.lines(sessions) { Console.print(line) }
             }
         }
     }

@@ -21,6 +21,19 @@ enum Console {
         }
     }
 
+    /// Returns the lines of a table. A person reads columns of equal width below a header. Scripts get neither.
+    static func lines(of rows: [[String]], header: [String], forPerson: Bool = isTerminal) -> [String] {
+        guard forPerson else { return rows.map { $0.joined(separator: "  ") } }
+        let all = [header] + rows
+        let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        return all.map { row in
+            let padded = zip(row, widths).dropLast().map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }
+            return (padded + row.suffix(1)).joined(separator: "  ")
+        }
+    }
+
     /// Prints a value as a line of JSON on the standard output.
     static func print(json value: some Encodable) throws {
         let encoder = JSONEncoder()
