@@ -60,13 +60,8 @@ public final class SyncClient: Sendable {
                     SyncOptions.allowsPlainHTTP.
                     """)
         }
-        var connection = ConnectionOptions()
-        connection.allowsPlainHTTP = options.allowsPlainHTTP
-        connection.certificateAuthorities = options.certificateAuthorities
-        connection.clientCertificate = options.clientCertificate
-        connection.headers = options.headers
         do {
-            transport = try connection.transport(options.transport)
+            transport = try options.connection.transport(options.transport)
         } catch {
             throw SyncError(.invalidServer, message: error.message, cause: error)
         }

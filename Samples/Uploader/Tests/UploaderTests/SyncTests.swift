@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("Sync of two devices", .enabled(if: SyncServerProcess.path != nil), .timeLimit(.minutes(10)))
@@ -189,6 +190,26 @@ struct SyncTests {
             #expect(result.status == 3, "\(result)")
             #expect(result.messages.contains("requires a client certificate"), "\(result)")
             #expect(received == "" && names == ["a remote"])
+        }
+    }
+
+    @Test("The sync server is reached through the proxy of the environment")
+    func environmentProxy() throws {
+        try run { folder, _, one, _ in
+            let hosts = Mutex<[String]>([])
+            let proxy = try AnsweringServer { request, _ in
+                hosts.withLock { $0.append("\(request.method) \(request.path)") }
+                return .init(status: 407)
+            }
+            try write("a", data: Data("a".utf8), folder: folder)
+            let options = ["--database", one.database, "--to", "dir:remote"]
+            #expect(try UploaderProcess(["push"] + options + ["files"], in: folder).wait().status == 0)
+            let result = try UploaderProcess(
+                ["sync"] + options + ["--sync", "https://sync.example"], in: folder,
+                environment: ["LFS_SYNC_TOKEN": one.token, "https_proxy": proxy.url.absoluteString, "no_proxy": ""]
+            ).wait()
+            #expect(result.status == 3, "\(result)")
+            #expect(hosts.withLock { $0.first } == "CONNECT sync.example:443", "\(result)")
         }
     }
 

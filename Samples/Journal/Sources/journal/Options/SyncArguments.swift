@@ -44,6 +44,7 @@ struct SyncArguments: ParsableArguments {
         var options = SyncOptions(server: server, token: token)
         // The scheme http in the option is an explicit permission.
         options.allowsPlainHTTP = server.scheme == "http"
+        options.usesProxyFromEnvironment = true
         options.clientCertificate = try await settings.getIfPresent(.clientCertificate)
         let environment = ProcessInfo.processInfo.environment
         options.certificateAuthorities = environment["CURL_CA_BUNDLE"] ?? environment["SSL_CERT_FILE"]

@@ -50,11 +50,10 @@ struct SyncArgument: ExpressibleByArgument, Sendable {
         // A server from the settings is in the list already.
         TrustedHosts().note(StorageLocation.host(url))
         var options = SyncOptions(server: url) { token }
+        options.connection = connection
         // A user who writes http accepts it.
         options.allowsPlainHTTP = url.scheme == "http"
-        options.certificateAuthorities = connection.certificateAuthorities
-        options.clientCertificate = connection.clientCertificate
-        options.headers = connection.headers
+        options.usesProxyFromEnvironment = true
         return try await SyncClient.open(database, options: options)
     }
 }
