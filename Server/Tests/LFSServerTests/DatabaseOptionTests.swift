@@ -37,6 +37,15 @@ struct DatabaseOptionTests {
         await (try SyncStoreOptions.open("postgres://ann@\(host)/none")).close()
     }
 
+    @Test("The server accepts the database of compose.yaml")
+    func compose() async throws {
+        let folder = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: folder.appendingPathComponent("compose.yaml"), encoding: .utf8)
+        let url = try #require(text.firstMatch(of: /LFS_SERVER_DATABASE: (\S+)/)?.1)
+        await (try SyncStoreOptions.open(String(url))).close()
+    }
+
     @Test("A password in the URL is refused with advice and not printed")
     func password() throws {
         let error = #expect(throws: ValidationError.self) {
