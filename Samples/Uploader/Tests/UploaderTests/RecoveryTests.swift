@@ -147,6 +147,20 @@ struct RecoveryTests {
         }
     }
 
+    @Test("A planted copy with the last possible time does not hide the copies after it")
+    func lastTime() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try push(["--save-database", "files"], in: folder).status == 0)
+            let first = try #require(copies(folder).first)
+            let planted = first.replacing(/[0-9]{8}t[0-9]{6}.[0-9]{3}z/, with: "99991231t235959.999z")
+            try FileManager.default.copyItem(at: file(first, in: folder), to: file(planted, in: folder))
+            let remove = ["remove"] + Self.storage + ["files/1.bin"]
+            #expect(try UploaderProcess(remove, in: folder).wait().status == 0)
+            let newest = try recover(["--database", "b.sqlite"], in: folder)
+            #expect(newest.status == 0 && newest.output.contains("2 files, as of 20"), "\(newest)")
+        }
+    }
+
     @Test("Recovery uses the copy that was written last, or an older one on request")
     func order() throws {
         try withFolder(files: 3) { folder in

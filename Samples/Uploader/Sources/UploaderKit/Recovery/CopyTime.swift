@@ -16,7 +16,7 @@ struct CopyTime: Hashable, Comparable, Sendable {
     init?(name: Substring) {
         let parts = name.dropLast().split(separator: ".", omittingEmptySubsequences: false)
         guard name.hasSuffix("z"), parts.count <= 2,
-            let date = try? Date("\(parts[0])Z".uppercased(), strategy: Self.format)
+            let date = try? Date("\(parts[0])Z".uppercased(), strategy: Self.format), date < Self.end
         else { return nil }
         var fraction: Int64 = 0
         if parts.count == 2 {
@@ -43,6 +43,9 @@ struct CopyTime: Hashable, Comparable, Sendable {
         guard hasMilliseconds else { return "" }
         return "." + String(1_000 + milliseconds % 1_000).dropFirst()
     }
+
+    /// The beginning of the year 9999. The time after a later one could have a year of five digits, which no name has.
+    private static let end = Date(timeIntervalSince1970: 253_370_764_800)
 
     private static var format: Date.ISO8601FormatStyle {
         .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
