@@ -8,7 +8,8 @@ struct SavingTopic: HelpTopic {
             Content, names, times, permissions, empty folders and symbolic links are kept.
             Owners, hard links and extended attributes are not. Links in folders are not
             followed. Objects have ids as names. A bucket also stores the name of each
-            file, without its folder.
+            file, without its folder. The holes of a sparse file are uploaded and stored
+            as zeros, and a pull makes holes of them again.
 
             Files are uploaded from their places. If a file changes or disappears before
             its upload, the next push uploads its new form, and the old one is lost. With
