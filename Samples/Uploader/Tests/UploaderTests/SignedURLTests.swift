@@ -77,6 +77,27 @@ struct SignedURLTests {
         }
     }
 
+    @Test("Two accounts of a signing server save and recover their databases", arguments: S3Server.signing)
+    func savedDatabases(_ server: S3Server) throws {
+        try withFolder(files: 2) { folder in
+            for (name, token) in [("mine", server.secretKey), ("other", server.accessKey)] {
+                func run(_ arguments: String...) throws -> UploaderProcess.Result {
+                    try UploaderProcess(arguments, in: folder, environment: ["LFS_TOKEN": token]).wait()
+                }
+                let pushed = try run(
+                    "push", "--to", to(server), "--database", "\(name).sqlite", "--save-database", "files")
+                #expect(pushed.status == 0, "\(name): \(pushed.messages)")
+                let recovered = try run(
+                    "recover", "--unauthenticated", "--from", to(server), "--database", "\(name)-again.sqlite")
+                #expect(recovered.status == 0, "\(name): \(recovered.messages)")
+                let paths = { (database: String) in
+                    Set(try TestDatabase.entries(in: folder.appendingPathComponent(database)).map(\.path))
+                }
+                #expect(try paths("\(name)-again.sqlite") == paths("\(name).sqlite"))
+            }
+        }
+    }
+
     @Test("A killed upload to a signing server is resumed", arguments: S3Server.signing)
     func killed(_ server: S3Server) throws {
         try withFolder(files: 20) { folder in
