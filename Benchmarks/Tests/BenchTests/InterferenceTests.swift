@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Interference with the app's writes", .timeLimit(.minutes(10)))
 struct InterferenceTests {
-    @Test("A transaction lasts from BEGIN to COMMIT, and the host's are ignored")
+    @Test("The log measures the transactions of LFS from BEGIN to COMMIT, not those of apps")
     func transactions() {
         var log = TransactionLog(hostTable: "note")
         let start = ContinuousClock.now

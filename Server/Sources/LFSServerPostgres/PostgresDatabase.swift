@@ -48,7 +48,8 @@ public final class PostgresDatabase: SQLDatabase {
         try await transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", exchange: nil, body)
     }
 
-    /// Writes in one transaction. Each statement sees the commits before that statement.
+    /// Runs a closure in one transaction. Each statement sees what others have committed before it. The closure may run
+    /// again.
     public func write<Value: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {

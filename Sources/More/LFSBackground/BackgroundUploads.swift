@@ -60,7 +60,7 @@ public final class BackgroundUploads: Sendable {
 
     // MARK: Handing over
 
-    /// Lends the oldest queued uploads to the session, as far as the limits allow. Begin before the app is suspended,
+    /// Lends the oldest queued uploads to the session, within its limits. Begin before the app is suspended,
     /// because reading, signing and copying take time.
     ///
     /// A file that cannot be handed over stays in the queue, and the log has the reason. If the task is cancelled, the

@@ -60,7 +60,7 @@ extension SyncService {
             if count < DependentRows.step { return }
         }
         throw WireFailure(
-            .tooSlow, message: "The change takes the server too long. It is retried.",
+            .tooSlow, message: "The server needs more time for this change. The device sends it again.",
             retryAfter: hasRemoved ? 1 : 60)
     }
 

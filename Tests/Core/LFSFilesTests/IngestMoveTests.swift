@@ -24,7 +24,7 @@ struct IngestMoveTests {
         }
     }
 
-    @Test("Moving copies a file with a second hard link, because others could write to it")
+    @Test("A file with a second hard link is copied instead of moved")
     func hardLink() async throws {
         try await withArea { area, folder in
             let source = folder.child("source")

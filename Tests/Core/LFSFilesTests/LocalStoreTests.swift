@@ -198,7 +198,7 @@ struct LocalStoreTests {
         }
     }
 
-    @Test("A store has one uploader at a time, and only its single user can sweep it")
+    @Test("One process at a time can lock a store for uploads or open it exclusively")
     func locks() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.child("app.lfs").path

@@ -20,7 +20,7 @@ struct SaturatingTests {
     }
 
     @Test(
-        "Any date makes an identifier with the nearest time that it can hold",
+        "An id for a date out of range has the nearest time that an id can store",
         arguments: [
             Double.nan, .infinity, -.infinity, 1e300, -1e300, 1e16, -1, 0, 281_474_976_710.655, 281_474_976_710.656,
         ])

@@ -26,7 +26,9 @@ struct FaultTests {
         ]
     }
 
-    @Test("A proxy's successful page confirms no Azure operation", arguments: [200, 201, 202, 204, 206])
+    @Test(
+        "A proxy's page with a success status does not confirm an Azure operation",
+        arguments: [200, 201, 202, 204, 206])
     func signInPage(_ status: Int) async throws {
         for error in try await errors(FakeAzure { _, _ in .page(status) }.storage()) {
             #expect([.unreachable, .serverError].contains(error?.code), "\(error?.message ?? "no error")")

@@ -99,7 +99,7 @@ struct ParkedRowTests {
         }
     }
 
-    @Test("A row that is its own parent is applied despite another row without a parent")
+    @Test("A row that refers to itself is applied although another row waits for its parent")
     func ownParent() async throws {
         let rows = [
             Line.row("CategoryV1", number: 1, id: "c1", data: #""parentID":"c1""#),

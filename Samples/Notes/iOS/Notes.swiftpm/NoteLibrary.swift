@@ -16,7 +16,7 @@ extension StorageKey<String> {
 
 /// The database, the manager of the files, and the sync with other devices.
 ///
-/// Without an account the files go to a folder of the app, and nothing is synced.
+/// Without an account the files are stored in a folder of the app, and nothing is synced.
 @MainActor
 final class NoteLibrary {
     let database: DatabasePool

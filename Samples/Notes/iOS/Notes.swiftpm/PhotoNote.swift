@@ -4,7 +4,7 @@ import LFS
 import LFSSettings
 import LFSSync
 
-/// A note with a photo. The row is synced between the devices of an account. The bytes go through the storage.
+/// A note with a photo. The row is synced between the devices of an account. The bytes are transferred through the storage.
 struct PhotoNote: Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "photoNote"
     static let file = belongsTo(FileData.self, key: "file")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Clear cache, log out and full reset", .timeLimit(.minutes(10)))
 struct RemovalTests {
-    /// No id and no hash has these letters.
+    /// A text whose letters occur in no id and no hash.
     private static let sentinel = "zqxjkvwyh"
 
     private func settings(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {

@@ -23,7 +23,7 @@ extension Verifier {
             }
             var finding = VerifyFinding(
                 kind: .orphanedRemotely, fileID: id, key: object.key.rawValue,
-                message: "The storage has an object of this database without a row.")
+                message: "The storage has an object of this database that belongs to no row.")
             finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
             try await tellOrphan(finding) { try await $0.repairer.remove($1, age: age) }
         }

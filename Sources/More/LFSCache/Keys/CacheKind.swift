@@ -15,6 +15,6 @@ public struct CacheKind: Hashable, Sendable, CustomStringConvertible {
     /// Cover pictures of albums. ``CacheOptions/limits`` allows 200 entries by default.
     public static let albumCovers = CacheKind("albumCovers")
 
-    /// The name.
+    /// The same text as ``name``.
     public var description: String { name }
 }

@@ -44,7 +44,7 @@ enum SchemaTable {
             if let version = try row.integer(0), let tables = try row.text(1) { found = (version, tables) }
             return false
         }
-        guard let found else { throw SyncStoreError(.drift, details: ["The row of 'sync_state' is missing."]) }
+        guard let found else { throw SyncStoreError(.drift, details: ["The table 'sync_state' has no row."]) }
         var range: (oldestVersion: Int64, earlierTables: String) = (found.version, "")
         if catalog[stepTable] != nil, let recorded = try rangeOfServers(db) { range = recorded }
         // The records of a newer server may have a different meaning.

@@ -55,7 +55,9 @@ struct StoreSet: Sendable {
         case .userDefaults(let suite): return UserDefaultsStore(suite: suite)
         case .foreign(let item): return item
         case .memory: return memory
-        case .database: throw SettingsError(.system, message: "Values of the database are not in a separate store.")
+        case .database:
+            throw SettingsError(
+                .system, message: "The database has no separate store. Read its keys through the router.")
         }
     }
 

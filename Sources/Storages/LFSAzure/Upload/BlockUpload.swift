@@ -89,7 +89,7 @@ struct BlockUpload: Sendable {
         return id.text
     }
 
-    /// Uploads a block. Returns true if the service reported the block's checksum, which has been compared.
+    /// Uploads a block. Returns true if the service returned a matching checksum, and false if it returned none.
     private func put(_ part: PartPlan.Part, digest: PayloadDigest, progress: PartProgress) async throws -> Bool {
         var request = AzureRequest(
             .put, key: key, query: [("comp", "block"), ("blockid", try name(of: part, digest))])

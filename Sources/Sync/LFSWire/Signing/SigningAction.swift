@@ -1,4 +1,5 @@
-/// A request that anyone who has it may send to the store, once or until it expires. Until then, it is a secret.
+/// A signed request that its holder can send to the store without credentials, once or until it expires. Keep it
+/// secret.
 package struct SigningAction: Codable, Hashable, Sendable {
     /// A field in the store's reply that proves what the store has received.
     package struct Proof: Codable, Hashable, Sendable {

@@ -13,7 +13,7 @@ struct RunEachTests {
         #expect(await runEach([Int](), atMost: limit) { $0 }.isEmpty)
     }
 
-    @Test("The next call starts when one has ended, and not before")
+    @Test("At most the given number of calls run at once")
     func limit() async {
         let (log, gates) = (EventLog<Int>(), (0..<4).map { _ in Latch() })
         async let ended = runEach(0..<4, atMost: 2) { element in

@@ -223,7 +223,7 @@ struct OwnerTests {
         }
     }
 
-    @Test("An owner can be registered again after renames and in another case, and removed")
+    @Test("An owner can be registered after a rename, with any letter case, and removed")
     func namedAgain() async throws {
         try await withOwners { owners in
             try await owners.host.database.write { db in

@@ -81,7 +81,7 @@ struct UploadRecordTests {
         }
     }
 
-    @Test("Every failed upload has a record, and the summary of a wait has up to a thousand")
+    @Test("Every failed upload has a record, but a summary lists at most 1,000 failures")
     func allOfThem() async throws {
         try await withHost { host in
             try await withManager(host, starts: false) { lfs in

@@ -285,7 +285,7 @@ struct MigrationTests {
             ("DROP INDEX sync_member_row", "index 'sync_member_row' is missing"),
             ("DROP TABLE sync_tombstone", "table 'sync_tombstone' is missing"),
             ("DROP TABLE sync_object", "table 'sync_object' is missing"),
-            ("DELETE FROM sync_state", "row of 'sync_state' is missing"),
+            ("DELETE FROM sync_state", "table 'sync_state' has no row"),
             ("DROP TABLE partner", "table 'partner' is missing"),
             ("ALTER TABLE album ADD COLUMN extra TEXT", "table 'album' is not the one"),
             ("ALTER TABLE sync_scope ADD COLUMN extra TEXT", "table 'sync_scope' is not the one"),

@@ -53,7 +53,7 @@ struct LoopbackTransport: CompanionTransport {
     var name: String { "loopback" }
     /// The limits that were passed to the initializer.
     let limits: CompanionLimits
-    /// The value that was passed to the initializer.
+    /// True if the transport claims to be confidential, so that it may carry secrets.
     let isConfidential: Bool
 
     /// Creates a device's transport.

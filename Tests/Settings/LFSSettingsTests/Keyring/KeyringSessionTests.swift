@@ -67,7 +67,7 @@ struct KeyringSessionTests {
         }
     }
 
-    @Test("Concurrent calls all succeed despite mismatched sessions")
+    @Test("40 concurrent calls succeed although some sessions of the keyring are unusable")
     func crowd() async throws {
         for kind in ["refused", "garbled", "lucky"] {
             try await Keyring.with(.scripted) { keyring in

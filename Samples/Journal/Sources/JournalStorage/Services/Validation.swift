@@ -82,7 +82,8 @@ extension ImageName {
             throw FileStorageError.imageWriteFailed(
                 name: "\(record.id.text)_\(index).\(fileExtension)",
                 reason: index == 0
-                    ? "its extension is not that of a picture" : "the record has had too many pictures")
+                    ? "its name does not have the extension of a picture, such as jpg"
+                    : "the record has had too many pictures")
         }
         self = name
     }

@@ -30,7 +30,7 @@ struct DemoUploadTests {
         }
     }
 
-    @Test("A demo with 50 uploads at a time reaches 50")
+    @Test("'demo --uploads 50' reaches 50 concurrent uploads")
     func concurrentUploads() async throws {
         try await withFolder { folder in
             let gate = GatedStorage(InMemoryStorage())

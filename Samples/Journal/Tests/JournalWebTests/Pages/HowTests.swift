@@ -76,7 +76,7 @@ struct HowTests {
         }
     }
 
-    @Test("An invalid file or fault is refused with a sentence")
+    @Test("An unknown file or fault is answered with 400")
     func invalid() async throws {
         try await withSwitches { web, _ in
             let page = try await web.get("/how?file=none")

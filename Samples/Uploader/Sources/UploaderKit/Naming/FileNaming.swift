@@ -145,7 +145,7 @@ struct NamedFiles: Sendable {
 struct NamedFile: Sendable {
     enum Kind: Sendable { case document, file, version }
 
-    /// The key of the document or of the old version, otherwise of the file.
+    /// The primary key of the row that ``kind`` names.
     let key: DatabaseValue
     let kind: Kind
     let fileKey: DatabaseValue

@@ -129,7 +129,7 @@ struct VerifyRun: Sendable {
             mayHaveOriginals: table.isOurs && !options.repairs)
     }
 
-    /// Reads objects back before the rows are examined, so that its findings are reported together with theirs.
+    /// Reads objects back before the rows are examined. Both kinds of findings then appear in one report.
     ///
     /// - Returns: the result. Nil if no objects were to be read, or if the verification itself reads all of them.
     private func readObjects(
