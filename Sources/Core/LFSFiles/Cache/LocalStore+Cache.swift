@@ -35,7 +35,8 @@ extension LocalStore {
     /// Returns the paths of the folders and files whose bytes can be downloaded or made again.
     package func renewablePaths() throws(SystemError) -> [String] {
         var paths = [incoming.path]
-        for name in [CacheFolder.name, Self.spareName] where try directory.status(of: name) != nil {
+        for name in [CacheFolder.name, OutgoingFolder.name, Self.spareName]
+        where try directory.status(of: name) != nil {
             paths.append(directory.child(name))
         }
         return paths

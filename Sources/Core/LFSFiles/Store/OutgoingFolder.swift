@@ -10,7 +10,7 @@ package import LFSSystem
 /// The files are disposable and not synced. A task whose file was lost in a power failure fails, and the upload is
 /// repeated. Files with other names do not belong to LFS and stay.
 package struct OutgoingFolder: Sendable {
-    private static let name = "outgoing"
+    static let name = "outgoing"
 
     private let directory: Directory
 

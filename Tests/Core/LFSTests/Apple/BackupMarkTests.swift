@@ -126,18 +126,21 @@ struct BackupMarkTests {
         }
     }
 
-    @Test("The folders of downloads and of the cache are excluded, and the store is not")
+    @Test("The folders of downloads, parts and the cache are excluded, and the store is not")
     func folders() async throws {
         try await withHost { host in
-            try FileManager.default.createDirectory(
-                at: host.store.child("cache"), withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
+            for name in ["cache", "outgoing"] {
+                try FileManager.default.createDirectory(
+                    at: host.store.child(name), withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            }
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: host.store.path)
             let backup = DeviceBackup()
             var options = host.options
             options.backupCall = backup.call
             try await withManager(host, options: options) { _ in
                 try await yield(while: !backup.excludes(host.store.child("cache")))
+                #expect(backup.excludes(host.store.child("outgoing")))
                 #expect(backup.excludes(host.incoming))
                 #expect(!backup.hasExcluded(host.store) && !backup.hasExcluded(host.temporary))
             }
