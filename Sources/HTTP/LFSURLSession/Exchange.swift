@@ -67,11 +67,12 @@ final class Exchange: Sendable {
             return outcome.resume(returning: .failure(Self.cancellation))
         }
         task.resume()
-        let isCancelled = state.withLock { state in
+        let isOver = state.withLock { state in
             state.task = task
-            return state.isCancelled
+            // A failure of this side may have come since the start of the task.
+            return state.isCancelled || state.failure != nil
         }
-        if isCancelled { task.cancel() }
+        if isOver { task.cancel() }
     }
 
     /// Ends the request with an error of this side.
