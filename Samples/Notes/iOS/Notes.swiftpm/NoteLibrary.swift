@@ -119,7 +119,12 @@ final class NoteLibrary {
 
     /// Hands queued uploads to the system, and releases all locks before iOS suspends the app.
     func disappear() async throws {
-        _ = try await background?.handOver()
-        try await lfs.suspend(finishingWithin: .seconds(3))
+        var failure: (any Error)?
+        do { _ = try await background?.handOver() } catch { failure = error }
+        // The system ends an app that it freezes with a lock. So the suspension does not depend on the parts, and a
+        // cancelled task does not stop it.
+        let time = Task.isCancelled ? Duration.zero : .seconds(3)
+        try await Task { [lfs] in try await lfs.suspend(finishingWithin: time) }.value
+        if let failure { throw failure }
     }
 }

@@ -42,9 +42,10 @@ struct NotesApp: App {
             Task { await attempt { try await library.appear() } }
         case .background:
             let application = UIApplication.shared
-            let time = application.beginBackgroundTask(expirationHandler: nil)
+            let work = Task { await attempt { try await library.disappear() } }
+            let time = application.beginBackgroundTask { work.cancel() }
             Task {
-                await attempt { try await library.disappear() }
+                await work.value
                 application.endBackgroundTask(time)
             }
         default: break
