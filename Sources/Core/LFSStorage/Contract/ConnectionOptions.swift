@@ -54,8 +54,9 @@ extension ConnectionOptions: CustomReflectable {
     /// The options for dumps, with the names of the header fields but not their values.
     public var customMirror: Mirror {
         let children: KeyValuePairs<String, Any> = [
-            "allowsPlainHTTP": allowsPlainHTTP, "certificateAuthorities": certificateAuthorities as Any,
-            "clientCertificate": clientCertificate as Any, "headers": headers.keys.sorted(),
+            "engine": engine, "allowsPlainHTTP": allowsPlainHTTP,
+            "certificateAuthorities": certificateAuthorities as Any, "clientCertificate": clientCertificate as Any,
+            "headers": headers.keys.sorted(),
             "usesProxyFromEnvironment": usesProxyFromEnvironment, "connectTimeout": connectTimeout,
             "stallTimeout": stallTimeout, "uploadLimit": uploadLimit as Any, "downloadLimit": downloadLimit as Any,
         ]
